@@ -1,0 +1,1 @@
+"""Headgate keeps a streaming pipeline exactly as big as its stream needs."""

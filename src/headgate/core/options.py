@@ -1,0 +1,55 @@
+"""Options of policies, guards and workloads: dataclass fields that know their meaning and limits.
+
+An option is declared once, and from that declaration come its default, its check, its line in the
+command line's help and its place in the documentation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from headgate.errors import UserMistake
+
+
+def option(
+    default: Any,
+    help: str,  # noqa: A002 - reads as prose where it is used
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    choices: tuple[str, ...] | None = None,
+) -> Any:
+    """A dataclass field with a default, a meaning and limits (``above`` excludes its end).
+
+    A name that ends in ``_s`` is a duration, and the grammar accepts ``5m`` for it.
+    """
+    metadata = {"help": help, "least": least, "most": most, "above": above, "choices": choices}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def check_options(owner: str, instance: Any) -> None:
+    """Refuse values outside an option's limits; to be called in ``__post_init__``."""
+    for field in dataclasses.fields(instance):
+        if "help" not in field.metadata:
+            continue
+        _check(f"{owner}: {field.name}", getattr(instance, field.name), field.metadata)
+
+
+def _check(where: str, value: Any, limits: Any) -> None:
+    if value is None:
+        return
+    if limits["choices"] is not None and value not in limits["choices"]:
+        raise UserMistake(f"{where}={value} is not possible; choose one of {', '.join(limits['choices'])}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    if not math.isfinite(value):
+        raise UserMistake(f"{where}={value} is not a finite number; give one that is")
+    if limits["least"] is not None and value < limits["least"]:
+        raise UserMistake(f"{where}={value:g} is too small; give {limits['least']:g} or more")
+    if limits["above"] is not None and value <= limits["above"]:
+        raise UserMistake(f"{where}={value:g} is too small; give more than {limits['above']:g}")
+    if limits["most"] is not None and value > limits["most"]:
+        raise UserMistake(f"{where}={value:g} is too large; give {limits['most']:g} or less")
