@@ -3,6 +3,7 @@
     HeadgateError
     ├── UserMistake      the person can fix it: one sentence, exit code 2
     ├── NotReady         nothing to measure yet: skip this tick, record it
+    ├── StreamEnded      the stream is over, and with it the work on it
     ├── Temporary        may pass by itself: retry with back-off, say so
     └── Permanent        will not pass: stop and report
         └── StaleEpoch   an order of a controller that has been replaced
@@ -26,6 +27,10 @@ class UserMistake(HeadgateError):
 
 class NotReady(HeadgateError):
     """There is nothing to measure yet; the next tick may be luckier."""
+
+
+class StreamEnded(HeadgateError):
+    """The query ended, by itself or by failing; the message says which."""
 
 
 class Temporary(HeadgateError):

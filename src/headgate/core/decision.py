@@ -103,3 +103,5 @@ class Tick:
     problem: str | None = None
     """Why it was not ready, failed or was refused."""
     took_s: float = 0.0
+    run_started_s: float = 0.0
+    """When the controller that made it had started."""

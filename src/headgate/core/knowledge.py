@@ -23,7 +23,7 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppDescription:
-    """What is fixed about an app while it runs."""
+    """What is fixed about an app while it runs, and where a controller that comes to it starts from."""
 
     app: str
     engine: Engine
@@ -36,6 +36,8 @@ class AppDescription:
     """Whether a change of size leaves the stream running."""
     cluster: str = ""
     """The cluster manager, for people."""
+    executors: int | None = None
+    """How many executors the agent is held to at present; ``None`` before it knows."""
     newest_epoch: int = 0
     """The newest controller epoch that the agent has obeyed."""
     size_limit: int | None = None
@@ -53,6 +55,8 @@ class Knowledge:
     """Recent ticks, oldest first, as far back as policy and guards look."""
     levers: Levers = field(default_factory=Levers)
     started_s: float = 0.0
+    now_s: float | None = None
+    """When it is being decided; also known when there is no evaluation."""
 
     @property
     def bounds(self) -> Bounds:
