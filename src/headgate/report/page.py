@@ -1,0 +1,152 @@
+"""One self-contained HTML page for one run or several.
+
+No network, no fonts, no library: style and script stand in the page, figures are SVG. A content
+security policy in the page forbids everything else, so that opening a report never calls anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from headgate.core.ports import JournalReader
+from headgate.errors import UserMistake
+from headgate.report import charts, sections
+from headgate.report.course import Course
+from headgate.report.document import AnyResult
+from headgate.report.figure import render
+from headgate.report.verdict import comparison_verdict, verdict
+from headgate.report.wording import tight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRun:
+    """A recorded run and the name it shall have on the page."""
+
+    label: str
+    reader: JournalReader
+    result: AnyResult | None = None
+    """Its figures, where they are known already; otherwise they are computed."""
+
+
+def write_report(runs: Sequence[ReportRun], path: Path, *, title: str | None = None) -> None:
+    """Write the page; a file that exists is replaced as a whole or not at all."""
+    text = compose(runs, title=title)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        reason = error.strerror or str(error)
+        raise UserMistake(
+            f"the report cannot be written to '{path}' ({reason}); name a place you may write to"
+        ) from None
+
+
+def compose(runs: Sequence[ReportRun], *, title: str | None = None) -> str:
+    """The page as text."""
+    if not runs:
+        raise UserMistake("a report needs at least one run; name a journal")
+    courses = [Course.of(run.reader, label=run.label, result=run.result) for run in runs]
+    title = title or _title(courses)
+    body = _single(courses[0]) if len(courses) == 1 else _several(courses)
+    style, script = _asset("page.css"), _asset("page.js")
+    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title>\n<style>{style}</style></head>\n"
+        f"<body><main><h1>{escape(title)}</h1>{body}"
+        "<footer>Made by Headgate from the journal of the run. Point at a figure to read its values. "
+        "Latency is per record, from arrival to the end of the batch that wrote it, weighted by records.</footer>"
+        f"</main>\n<script>{script}</script></body></html>\n"
+    )
+
+
+def _single(course: Course) -> str:
+    figures = [
+        charts.load_figure([course]),
+        charts.size_figure(course),
+        charts.lag_figure([course]),
+        charts.latency_figure([course]),
+        charts.distribution_figure([course]),
+    ]
+    drawn = "".join(render(figure) for figure in figures if figure is not None)
+    return (
+        f"{sections.header(course)}{_verdict(verdict(course.document, course.events))}{sections.tiles(course)}"
+        f"<h2>The course of the run</h2>{drawn}"
+        f"<h2>Decisions</h2>{sections.decisions(course)}"
+        f"<h2>Events</h2>{sections.events(course)}"
+        f"<h2>All figures</h2>{sections.summary([course])}"
+    )
+
+
+def _several(courses: Sequence[Course]) -> str:
+    groups: dict[str, list[Course]] = {}
+    for course in courses:
+        groups.setdefault(course.workload, []).append(course)
+    headed = len(groups) > 1
+    parts = []
+    for workload, group in groups.items():
+        if headed:
+            parts.append(f"<h2>Workload <code>{escape(workload or 'unknown')}</code></h2>")
+        elif workload:
+            parts.append(f'<ul class="meta"><li>workload <b>{escape(workload)}</b></li></ul>')
+        parts.append(_group(group))
+    parts.append("<h2>The runs one by one</h2>")
+    parts += [_details(course) for course in courses]
+    return "".join(parts)
+
+
+def _group(courses: Sequence[Course]) -> str:
+    if len(courses) == 1:
+        said = verdict(courses[0].document, courses[0].events)
+    else:
+        said = comparison_verdict([course.label for course in courses], [course.document for course in courses])
+    figures = [
+        charts.load_figure(courses),
+        charts.lag_figure(courses),
+        charts.latency_figure(courses),
+        charts.distribution_figure(courses),
+    ]
+    multiples = "".join(render(charts.size_figure(course, others=courses, small=True)) for course in courses)
+    return (
+        f"{_verdict(said)}{sections.comparison(courses)}"
+        f"<h3>Executors that were there</h3>"
+        f'<p class="about">{charts.MULTIPLES_ABOUT}</p><div class="multiples">{multiples}</div>'
+        f"{''.join(render(figure) for figure in figures if figure is not None)}"
+    )
+
+
+def _details(course: Course) -> str:
+    name = f"{course.label} · {course.workload}" if course.workload else course.label
+    return (
+        f"<details><summary>{escape(name)}</summary>"
+        f"{sections.header(course)}<p>{escape(verdict(course.document, course.events))}</p>"
+        f"{render(charts.size_figure(course))}"
+        f"<h3>Decisions</h3>{sections.decisions(course)}<h3>Events</h3>{sections.events(course)}"
+        f"<h3>All figures</h3>{sections.summary([course])}</details>"
+    )
+
+
+def _verdict(said: str) -> str:
+    return f'<div class="verdict"><p>{escape(tight(said))}</p></div>'
+
+
+def _title(courses: Sequence[Course]) -> str:
+    apps = list(dict.fromkeys(course.header.app for course in courses))
+    return (
+        f"{', '.join(apps)} under {courses[0].label}"
+        if len(courses) == 1
+        else f"{', '.join(apps)}: {len(courses)} runs compared"
+    )
+
+
+def _asset(name: str) -> str:
+    return files("headgate.report").joinpath("assets", name).read_text(encoding="utf-8")
