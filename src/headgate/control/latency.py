@@ -62,13 +62,14 @@ class LatencyTrack:
 
     def spread(self, *, since_s: float) -> Spread | None:
         """Of the records finished since then, weighted by records."""
-        recent = sorted((wait_s, records) for finished_s, wait_s, records in self._pieces if finished_s > since_s)
-        if not recent:
-            return None
-        total = sum(records for _, records in recent)
+        recent = sorted([(wait_s, records) for finished_s, wait_s, records in self._pieces if finished_s > since_s])
+        total = mean = 0.0
+        for wait_s, records in recent:
+            total += records
+            mean += wait_s * records
         if total <= 0:
             return None
-        mean = sum(wait_s * records for wait_s, records in recent) / total
+        mean /= total
         marks = (0.5 * total, 0.95 * total, 0.99 * total)
         found: list[float] = []
         seen = 0.0

@@ -269,13 +269,8 @@ def _remember(knowledge: Knowledge, now_s: float) -> _Memory:
 
 
 def _pairs(value: Any) -> list[tuple[float, int]]:
-    """Pairs of time and number; whatever else a memory of other origin holds is left out."""
-    if not isinstance(value, list | tuple):
+    """Pairs of time and number; a memory of other origin, which holds anything else, is forgotten."""
+    try:
+        return [(float(time_s), int(number)) for time_s, number in value]
+    except (TypeError, ValueError, OverflowError):
         return []
-    return [
-        (float(item[0]), int(item[1]))
-        for item in value
-        if isinstance(item, list | tuple)
-        and len(item) == 2
-        and all(isinstance(part, int | float) and math.isfinite(part) for part in item)
-    ]

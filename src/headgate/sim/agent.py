@@ -5,19 +5,24 @@ The engine is advanced lazily, to the clock's present, whenever somebody looks o
 
 from __future__ import annotations
 
+import math
+
 from headgate.core.allocation import Allocation, Bounds, Dimension
 from headgate.core.knowledge import AppDescription
 from headgate.core.knowledge import Engine as EngineKind
 from headgate.core.ports import Clock, Order
 from headgate.core.sample import AgentEvent, Sample
 from headgate.errors import StaleEpoch, UserMistake, nearest
-from headgate.sim.arrivals import Cumulative
+from headgate.sim.arrivals import ArrivalCurve, Cumulative
 from headgate.sim.cluster import Cluster
 from headgate.sim.continuous import ContinuousEngine
 from headgate.sim.engine import Engine
 from headgate.sim.microbatch import SingleQuery
 from headgate.sim.queries import QueryGraph
 from headgate.sim.scenario import Scenario
+
+_FIRST_LOAD_S = 60
+_FIRST_BUSY = 0.8
 
 
 class SimulatedApp:
@@ -48,7 +53,7 @@ class SimulatedApp:
         self._newest_epoch = 0
         self._obeyed: set[str] = set()
         self._ends_at_s = float(len(arrivals) - 1)
-        start = bounds.clamp(scenario.executors) if executors is None else executors
+        start = bounds.clamp(_first_size(scenario, arrivals)) if executors is None else executors
         self._cluster = Cluster(scenario, executors=start, seed=seed, events=self._events)
         self._engine: Engine
         self._continuous: ContinuousEngine | None = None
@@ -76,6 +81,7 @@ class SimulatedApp:
             scales=frozenset(scales),
             seamless=scenario.rescale == "seamless",
             cluster=f"simulated ({scenario.name})",
+            executors=self._cluster.target,
             newest_epoch=self._newest_epoch,
             size_limit=scenario.limit,
         )
@@ -182,3 +188,12 @@ class SimulatedApp:
             if wanted < 1 or (most is not None and wanted > most):
                 raise UserMistake(f"operator '{name}' cannot have {wanted} instances; give 1 to {most or 'any number'}")
         return dict(allocation.parallelism)
+
+
+def _first_size(scenario: Scenario, arrivals: Cumulative) -> int:
+    """What the scenario says, or what carries the first minute's load with a fifth of it in reserve."""
+    if scenario.executors is not None:
+        return scenario.executors
+    curve = ArrivalCurve(arrivals[: _FIRST_LOAD_S + 1])
+    rate = (curve.total - curve.values[0]) / max(1, curve.last)
+    return max(1, math.ceil(rate * scenario.record_s / scenario.cores / _FIRST_BUSY))

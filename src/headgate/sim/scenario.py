@@ -76,7 +76,7 @@ class Scenario(BaseModel):
         default=None, gt=0, le=1e15, description="queue between operators of the continuous engine; none: unlimited"
     )
 
-    executors: Count = Field(default=1, description="at the start, unless told otherwise")
+    executors: Count | None = Field(default=None, description="at the start; none: what the first minute's load needs")
     cores: Count = Field(default=1, description="slots of one executor")
     size_limit: Count | None = Field(default=None, description="the most executors that the cluster can give")
     startup_s: Duration = Field(default=10.0, description="from asking for an executor to its joining")
@@ -133,6 +133,18 @@ class Scenario(BaseModel):
     def changed(self, **values: Any) -> Scenario:
         """The same with other values, checked again."""
         return scenario_from(self.model_dump() | values, where=f"scenario '{self.name}'")
+
+    @property
+    def record_s(self) -> float:
+        """Task time that one record of the sources costs on its whole way through the operators."""
+        visits: dict[str, float] = {}
+        outputs = {operator.name: operator.selectivity for operator in self.operators}
+        shares = {operator.name: operator.share for operator in self.operators}
+        capacities = {operator.name: operator.capacity for operator in self.operators}
+        for node in self.graph():
+            arriving = sum(visits[name] * outputs[name] for name in node.upstream) if node.upstream else 1.0
+            visits[node.name] = arriving * shares[node.name]
+        return sum(visits[name] / capacities[name] for name in visits)
 
     @property
     def limit(self) -> int | None:
