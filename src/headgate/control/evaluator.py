@@ -9,6 +9,7 @@ of instances that can work at once (slots, but no more than there are tasks).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from itertools import pairwise
 
 from headgate.control.latency import LatencyTrack
@@ -191,11 +192,18 @@ def _typical_batch(batches: list[Batch], records_limit: float | None) -> BatchEv
     if not batches:
         return None
     count = len(batches)
+    duration_s = records = largest = 0.0
+    for batch in batches:
+        duration_s += batch.finished_s - batch.started_s
+        taken = batch.end_record - batch.first_record
+        records += taken
+        if taken > largest:
+            largest = taken
     return BatchEvaluation(
         count=count,
-        duration_s=sum(batch.finished_s - batch.started_s for batch in batches) / count,
-        records=sum(batch.end_record - batch.first_record for batch in batches) / count,
-        largest_records=max(batch.end_record - batch.first_record for batch in batches),
+        duration_s=duration_s / count,
+        records=records / count,
+        largest_records=largest,
         tasks=_mean([batch.tasks for batch in batches]),
         run_s=_mean([batch.run_s for batch in batches]),
         longest_task_s=_mean([batch.longest_task_s for batch in batches]),
@@ -205,6 +213,6 @@ def _typical_batch(batches: list[Batch], records_limit: float | None) -> BatchEv
     )
 
 
-def _mean(values: list[float | None] | list[int | None]) -> float | None:
+def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None

@@ -79,6 +79,9 @@ class Loop:
         try:
             self._start()
             self._turn(until_s)
+            if self._stopping:
+                # What happened since the last sample belongs to the record, too.
+                self._collect()
         except StreamEnded as end:
             self._say(str(end))
         except Permanent as error:

@@ -55,13 +55,12 @@ class _Usage(NamedTuple):
     offered: int
 
 
-class _Recommendation(NamedTuple):
-    time_s: float
-    executors: int
+_Recommendations = list[tuple[float, int]]
+"""Time and size of what was recommended before any damping, oldest first."""
 
 
 class _Memory(NamedTuple):
-    recommendations: tuple[_Recommendation, ...]
+    recommendations: _Recommendations
     changes: tuple[SizeChange, ...]
 
 
@@ -109,7 +108,7 @@ class Hpa:
         limited = self._limit(stable, current, memory.changes, now_s)
         if limited != stable:
             reasons.append(self._rate_limited(stable, limited, current))
-        seen = (*memory.recommendations, _Recommendation(now_s, desired))
+        seen = [*memory.recommendations, (now_s, desired)]
         return Proposal(
             allocation=knowledge.current.with_executors(limited),
             reasons=tuple(reasons),
@@ -119,8 +118,10 @@ class Hpa:
     def _recommend(self, evaluation: Evaluation, current: int) -> tuple[int | None, Reason]:
         """The size that the utilisation calls for, before any damping, and why; no size without figures."""
         working = evaluation.working_executors
-        young = [executor for executor in working if self._is_young(executor)]
-        older = [executor for executor in working if not self._is_young(executor)]
+        young: list[ExecutorEvaluation] = []
+        older: list[ExecutorEvaluation] = []
+        for executor in working:
+            (young if self._is_young(executor) else older).append(executor)
         ready = [_usage(executor, executor.busy) for executor in older if executor.busy is not None]
         missing = [executor for executor in older if executor.busy is None]
         cores = max((executor.cores for executor in working), default=1)
@@ -170,9 +171,10 @@ class Hpa:
         # The ends belong to the band; without rounding 1.1 would be outside of 0.1 around 1.
         return round(abs(1 - ratio), 9) <= self.tolerance
 
-    def _stabilise(self, desired: int, current: int, earlier: tuple[_Recommendation, ...], now_s: float) -> int:
-        recent_up = [one.executors for one in earlier if one.time_s > now_s - self.up_stabilization_s]
-        recent_down = [one.executors for one in earlier if one.time_s > now_s - self.down_stabilization_s]
+    def _stabilise(self, desired: int, current: int, earlier: _Recommendations, now_s: float) -> int:
+        up_since_s, down_since_s = now_s - self.up_stabilization_s, now_s - self.down_stabilization_s
+        recent_up = [size for time_s, size in earlier if time_s > up_since_s]
+        recent_down = [size for time_s, size in earlier if time_s > down_since_s]
         least, greatest = min([desired, *recent_up]), max([desired, *recent_down])
         return min(max(current, least), greatest)
 
@@ -192,7 +194,7 @@ class Hpa:
         return {
             "time_s": now_s,
             "executors": current,
-            "recommendations": [[one.time_s, one.executors] for one in memory.recommendations if one.time_s > oldest_s],
+            "recommendations": [[time_s, size] for time_s, size in memory.recommendations if time_s > oldest_s],
             "changes": [[one.time_s, one.executors] for one in memory.changes if one.time_s > now_s - LONGEST_PERIOD_S],
         }
 
@@ -257,15 +259,14 @@ def _whole(size: float) -> int:
 def _remember(knowledge: Knowledge, now_s: float) -> _Memory:
     """What the last tick left, with the change of size that followed it."""
     current, memory = knowledge.current.executors, knowledge.memory
-    recommendations = tuple(_Recommendation(time_s, size) for time_s, size in _pairs(memory.get("recommendations")))
     changes = tuple(SizeChange(time_s, size) for time_s, size in _pairs(memory.get("changes")))
     before, time_s = memory.get("executors"), memory.get("time_s")
     if not isinstance(before, int) or not isinstance(time_s, int | float):
         # The first tick: the size that was found counts as recommended, so that nothing shrinks at once.
-        return _Memory((_Recommendation(now_s, current),), ())
+        return _Memory([(now_s, current)], ())
     if current != before:
         changes = (*changes, SizeChange(time_s, current - before))
-    return _Memory(recommendations, changes)
+    return _Memory(_pairs(memory.get("recommendations")), changes)
 
 
 def _pairs(value: Any) -> list[tuple[float, int]]:

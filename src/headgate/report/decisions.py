@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -21,10 +22,13 @@ def decision_lines(decision: Decision) -> RenderableType:
     return Group(head, *reasons)
 
 
-def replay_table(spec: str, ticks: Sequence[ReplayedTick]) -> Table:
+def replay_table(spec: str, ticks: Sequence[ReplayedTick]) -> RenderableType:
     """Where a replayed policy decided otherwise than the record, and how often it did not."""
     same = sum(tick.same for tick in ticks)
-    table = Table(title=f"{spec}: {same} of {len(ticks)} decisions as recorded", title_justify="left")
+    head = Text(f"{spec}: {same} of {len(ticks)} decisions as recorded", style="bold")
+    if same == len(ticks):
+        return head
+    table = Table(box=box.SIMPLE)
     for column in ("tick", "time", "recorded", "replayed", "why"):
         table.add_column(column)
     others = [tick for tick in ticks if not tick.same]
@@ -39,7 +43,7 @@ def replay_table(spec: str, ticks: Sequence[ReplayedTick]) -> Table:
         )
     if len(others) > _ROWS_SHOWN:
         table.caption = f"and {len(others) - _ROWS_SHOWN} more; --json has all of them"
-    return table
+    return Group(head, table)
 
 
 def _sizes(decision: Decision) -> str:

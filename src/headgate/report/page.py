@@ -142,7 +142,7 @@ def _verdict(said: str) -> str:
 def _title(courses: Sequence[Course]) -> str:
     apps = list(dict.fromkeys(course.header.app for course in courses))
     return (
-        f"{', '.join(apps)} under {courses[0].label}"
+        f"{', '.join(apps)} under {courses[0].label.partition(':')[0]}"
         if len(courses) == 1
         else f"{', '.join(apps)}: {len(courses)} runs compared"
     )

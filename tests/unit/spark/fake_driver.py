@@ -89,6 +89,7 @@ class FakeGateway:
 class FakeQuery:
     name: str = "orders"
     run_id: str = "run-1"
+    trigger_s: float = 0.0
     current: QueryState = WORKING
     events: list[Mapping[str, Any]] = field(default_factory=list)
     options: Sequence[Mapping[str, str]] = ()
@@ -96,8 +97,8 @@ class FakeQuery:
     def state(self) -> QueryState:
         return self.current
 
-    def progress_after(self, batch_id: int) -> Sequence[Mapping[str, Any]]:
-        return [event for event in self.events if event["batchId"] > batch_id]
+    def progress_after(self, timestamp: str) -> Sequence[Mapping[str, Any]]:
+        return [event for event in self.events if event["timestamp"] > timestamp]
 
     def source_options(self) -> Sequence[Mapping[str, str]]:
         return self.options

@@ -181,6 +181,20 @@ class TestArrivals:
         assert operator.arrivals == (ArrivalPoint(1060.0, 100),)
         assert operator.done_records == 100
 
+    def test_idleness_is_only_claimed_up_to_the_last_look(self) -> None:
+        rig = Rig(FakeQuery(trigger_s=30.0))
+        rig.finish(0, 0, 100)
+        rig.operator()
+        rig.query.current = IDLE
+        assert rig.operator(at_s=1060.0).arrivals == (ArrivalPoint(1030.0, 100),)
+
+    def test_a_probe_knows_better_than_an_idle_query(self) -> None:
+        probe = FakeProbe()
+        rig = Rig(FakeQuery(current=IDLE), probe=probe)
+        rig.finish(0, 0, 100)
+        probe.records = 130
+        assert rig.operator(at_s=1060.0).arrivals[-1] == ArrivalPoint(1060.0, 130)
+
     def test_a_query_that_idles_before_its_first_batch_is_ready_and_its_volume_does_not_jump(self) -> None:
         rig = Rig(FakeQuery(current=IDLE))
         assert rig.operator().done_records == 0
@@ -192,10 +206,10 @@ class TestArrivals:
         rig = Rig()
         rig.finish(0, 0, 100)
         rig.operator()
-        rig.query.events.append(progress(1, at_s=1005, source=records(100, 100), executed=False))
+        rig.query.events.append(progress(1, at_s=1004, source=records(100, 100), executed=False))
         operator = rig.operator(at_s=1006)
         assert operator.batches == ()
-        assert operator.arrivals == (ArrivalPoint(1005.1, 100),)
+        assert operator.arrivals == (ArrivalPoint(1004.1, 100),)
         rig.finish(1, 100, 130)
         assert ids(rig.operator().batches) == [1]
 

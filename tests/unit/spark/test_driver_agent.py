@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 from fake_driver import FakeGateway, FakeQuery, HandClock, progress, records
@@ -45,9 +46,16 @@ def order(executors: int, *, epoch: int = 1, request_id: str = "a") -> Order:
     return Order(allocation=Allocation(executors=executors), epoch=epoch, request_id=request_id)
 
 
-def test_it_is_an_agent() -> None:
+def test_it_describes_the_app_with_the_size_that_is_there() -> None:
     agent: Agent = Rig().agent
-    assert agent.describe() == DESCRIPTION
+    assert agent.describe() == replace(DESCRIPTION, executors=2)
+
+
+def test_it_describes_the_app_with_the_size_that_was_ordered() -> None:
+    rig = Rig()
+    rig.agent.apply(order(4))
+    assert rig.agent.describe().executors == 4
+    assert Rig(executors=0).agent.describe().executors is None
 
 
 def test_without_an_order_it_only_watches_and_the_target_is_what_is_there() -> None:
@@ -79,6 +87,14 @@ def test_an_order_becomes_the_target_within_the_bounds() -> None:
     assert [call for call in rig.gateway.calls if call[0] == "decommission"] == [("decommission", "1")]
 
 
+def test_a_stream_is_never_left_without_any_executor() -> None:
+    rig = Rig()
+    description = replace(DESCRIPTION, bounds=Bounds(0, 4))
+    agent = DriverAgent(rig.gateway, [rig.query], description=description, now_s=rig.clock)
+    agent.apply(order(0))
+    assert agent.target == 1
+
+
 def test_an_order_of_a_replaced_controller_is_refused() -> None:
     rig = Rig()
     rig.agent.apply(order(3, epoch=7))
@@ -94,6 +110,15 @@ def test_the_same_order_is_obeyed_once() -> None:
     rig.agent.apply(order(2, request_id="b"))
     rig.agent.apply(order(3, request_id="a"))
     assert rig.agent.target == 2
+
+
+def test_an_executor_that_comes_and_is_lost_between_two_steps_is_recorded() -> None:
+    rig = Rig()
+    rig.gateway.add("7", since_s=1000.5)
+    rig.agent.collect()
+    rig.gateway.lose("7")
+    rig.step()
+    assert [(event.kind, event.executor) for event in rig.agent.collect().events] == [(EventKind.LOST, "7")]
 
 
 def test_events_are_told_once_and_survive_a_round_that_is_not_ready() -> None:

@@ -90,7 +90,7 @@ class Rig:
         self.gateway = FakeGateway()
         for name in executors:
             self.gateway.add(name, since_s=900.0, tasks_done=5)
-        self.roster = Roster(size_limit=size_limit, durations_s=[1.0, 1.0, 2.0])
+        self.roster = Roster(size_limit=size_limit, durations_s={"orders": [1.0, 1.0, 2.0], "other": [9.0]})
         self.reconciler = Reconciler(self.gateway, now_s=self.clock, roster=self.roster)
         self.reconciler.reconcile()
         self.roster.take_events()
@@ -221,9 +221,9 @@ class TestReconciling:
         slow = Batch(id=9, started_s=1003, finished_s=1007.5, first_record=0, end_record=10)
         rig.roster.finished(
             [
-                FinishedBatch(slow._replace(id=8), frozenset({"0"})),
-                FinishedBatch(slow, frozenset({"0", "1"})),
-                FinishedBatch(slow._replace(id=10), frozenset({"0", "1"})),
+                FinishedBatch("orders", slow._replace(id=8), frozenset({"0"})),
+                FinishedBatch("orders", slow, frozenset({"0", "1"})),
+                FinishedBatch("orders", slow._replace(id=10), frozenset({"0", "1"})),
             ]
         )
         (event,) = rig.events()

@@ -1,0 +1,30 @@
+"""``make bench``: everything that is promised to be fast, measured on this machine.
+
+python -m benchmarks [NAME…]
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import attachment, decisions, journals, simulations
+
+MEASUREMENTS = {
+    "decisions": decisions.run,
+    "simulations": simulations.run,
+    "journals": journals.run,
+    "attachment": attachment.run,
+}
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(MEASUREMENTS)
+    for name in names:
+        if name not in MEASUREMENTS:
+            sys.exit(f"there is no measurement '{name}'; known: {', '.join(MEASUREMENTS)}")
+    for name in names:
+        print(f"\n{name}", flush=True)
+        MEASUREMENTS[name]()
+
+
+main()

@@ -1,0 +1,5 @@
+"""``python -m headgate``."""
+
+from headgate.cli import main
+
+main()

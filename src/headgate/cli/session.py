@@ -1,0 +1,155 @@
+"""A run of an app as a person sees it: start, live view, end, audit, figures, report."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headgate.cli.output import Output
+from headgate.config import AppFile
+from headgate.core.decision import Outcome
+from headgate.core.status import Controls
+from headgate.errors import UserMistake
+from headgate.journal import read_journal
+from headgate.report import ReportRun, write_report
+from headgate.report.live import LiveView
+from headgate.report.tables import result_table
+from headgate.scoring import Result, score_recorded
+from headgate.wiring.specs import check_writable, make_guards, make_policy
+from headgate.workloads import parse_workload
+
+if TYPE_CHECKING:
+    from headgate.spark.audit import Audit
+    from headgate.wiring.app import RunningApp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What is known once an app has ended."""
+
+    result: Result
+    scale_outs: int
+    scale_ins: int
+    restarts: int
+    audit: Audit | None
+    journal: Path
+    page: Path
+    interrupted: bool
+
+    def document(self) -> dict[str, Any]:
+        return {
+            **self.result.to_document(),
+            "scale_outs": self.scale_outs,
+            "scale_ins": self.scale_ins,
+            "query_restarts": self.restarts,
+            "sink": None if self.audit is None else {"exact": self.audit.exact, "summary": self.audit.summary},
+            "journal": str(self.journal),
+            "report": str(self.page),
+        }
+
+
+def run_app(app: AppFile, *, page: Path | None, output: Output) -> int:
+    """Run an app to its end; exit 1 if the sink is not exact, 130 if it was interrupted."""
+    ending = run_to_end(app, page=page, output=output)
+    if output.as_json:
+        output.document(ending.document())
+    else:
+        tell(ending, output)
+    if ending.audit is not None and not ending.audit.exact:
+        return 1
+    return 130 if ending.interrupted else 0
+
+
+def run_to_end(app: AppFile, *, page: Path | None, output: Output) -> Ending:
+    make_policy(app.controller.policy)
+    make_guards(app.controller.guards)
+    if app.stream is not None:
+        parse_workload(app.stream.workload, duration_s=app.stream.duration_s, seed=app.stream.seed)
+    page = check_writable(page, what="report") if page is not None else app.folder / f"{app.name}.html"
+    output.narrate()
+    with _stopped_by_signals() as stop, _running_app(app, output) as running:
+        output.say(f"app '{app.name}' is running; journal: {running.journal}")
+        ends_at_s = running.stream.ends_at_s if running.stream is not None else None
+        with _view(running.controls, output, title=f"Headgate · {app.name}", ends_at_s=ends_at_s):
+            running.wait(stop=stop)
+        restarts = running.restarts()
+    return _ending(app, running, restarts=restarts, interrupted=stop.is_set(), page=page)
+
+
+def tell(ending: Ending, output: Output) -> None:
+    """The end of a run, for people."""
+    output.show(result_table(ending.result))
+    lines = [
+        f"scaled out {ending.scale_outs} times and in {ending.scale_ins} times, with {ending.restarts} query restarts"
+    ]
+    if ending.audit is not None:
+        lines.append(ending.audit.summary)
+    lines += [f"journal: {ending.journal}", f"report:  {ending.page}"]
+    for line in lines:
+        output.out.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _ending(app: AppFile, running: RunningApp, *, restarts: int, interrupted: bool, page: Path) -> Ending:
+    audit = running.audit(complete=not interrupted)
+    reader = read_journal(running.journal)
+    result = score_recorded(reader, slo_latency_s=app.slo_latency_s)
+    write_report([ReportRun(label=result.policy, reader=reader, result=result)], page)
+    steps = [
+        tick.decision.granted.executors - tick.decision.current.executors
+        for tick in reader.ticks()
+        if tick.outcome is Outcome.APPLIED
+    ]
+    return Ending(
+        result=result,
+        scale_outs=sum(step > 0 for step in steps),
+        scale_ins=sum(step < 0 for step in steps),
+        restarts=restarts,
+        audit=audit,
+        journal=running.journal,
+        page=page,
+        interrupted=interrupted,
+    )
+
+
+def _running_app(app: AppFile, output: Output) -> RunningApp:
+    """Import what needs PySpark only now, so that a missing one is said in a sentence."""
+    try:
+        module = import_module("headgate.wiring.app")
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("pyspark", "py4j", "pyarrow", "psutil"):
+            raise
+        raise UserMistake(f"{error.name} is not installed; run pip install 'headgate[spark]'") from None
+    running: RunningApp = module.RunningApp(app, say=output.say)
+    return running
+
+
+@contextlib.contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Ctrl-C and SIGTERM ask for a clean end; a second one is obeyed at once."""
+    stop = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, frame: Any) -> None:  # noqa: ARG001 - the signature of a signal handler
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _view(controls: Controls, output: Output, *, title: str, ends_at_s: float | None) -> Any:
+    if output.quiet:
+        return contextlib.nullcontext()
+    return LiveView(controls, console=output.err, title=title, ends_at_s=ends_at_s)

@@ -1,0 +1,147 @@
+"""Which tasks belonged to which batch: finished Spark jobs, added up per query, batch and executor.
+
+Each job is read once, after it has ended, so that the cost follows the number of batches and not
+the length of the run. Jobs that ended before the first look are not counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from headgate.spark.facts import ActiveStage, Gateway, JobFact, StageFact
+
+_FIRST_LOOK = 16
+_FARTHEST_LOOK = 1024
+_BATCHES_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchWork:
+    """What executors did for one micro-batch."""
+
+    tasks: int
+    """Of its widest stage: how many slots it can use."""
+    run_s: float
+    """Wall time in which at least one of its stages was being worked on."""
+    ended_s: float
+    longest_task_s: float | None
+    """Of the stage that took longest, as is the mean."""
+    mean_task_s: float | None
+    executors: frozenset[str] = field(default_factory=frozenset)
+
+
+class StageLedger:
+    """Task time per query, records per executor and work per batch, since the first look."""
+
+    def __init__(self, gateway: Gateway, groups: Collection[str]) -> None:
+        self._gateway = gateway
+        self._groups = frozenset(groups)
+        self._all_read_up_to: int | None = None
+        self._read: set[int] = set()
+        self._stages: dict[tuple[str, int], list[StageFact]] = {}
+        self._group_of_stage: dict[int, str] = {}
+        self.busy_s: dict[str, float] = defaultdict(float)
+        """Time of finished tasks, by query run."""
+        self.records: dict[str, float] = defaultdict(float)
+        """Records read from sources, by executor."""
+
+    def update(self) -> None:
+        """Read what has ended since the last time."""
+        jobs = self._new_jobs()
+        self._group_of_stage = {stage: job.group for job in jobs if job.group is not None for stage in job.stage_ids}
+        if self._all_read_up_to is None:
+            self._all_read_up_to = min((job.id for job in jobs if not job.finished), default=_newest(jobs) + 1) - 1
+            self._read = {job.id for job in jobs if job.finished and job.id > self._all_read_up_to}
+            return
+        for job in reversed(jobs):
+            if job.finished and job.id not in self._read:
+                self._read.add(job.id)
+                self._add(job)
+        while self._all_read_up_to + 1 in self._read:
+            self._all_read_up_to += 1
+            self._read.discard(self._all_read_up_to)
+
+    def work_of(self, run_id: str, batch_id: int) -> BatchWork | None:
+        """``None`` while Spark has not told, or if the batch ran no task."""
+        stages = [stage for stage in self._stages.get((run_id, batch_id), ()) if stage.shares]
+        spans = [
+            (s.launched_s, s.completed_s) for s in stages if s.launched_s is not None and s.completed_s is not None
+        ]
+        if not spans:
+            return None
+        longest = max(stages, key=lambda stage: (stage.completed_s or 0.0) - (stage.launched_s or 0.0))
+        done = sum(share.tasks for share in longest.shares.values())
+        total_s = sum(share.task_s for share in longest.shares.values())
+        return BatchWork(
+            tasks=max(stage.tasks for stage in stages),
+            run_s=_covered_s([(start, end) for start, end in spans if start is not None and end is not None]),
+            ended_s=max(end for _, end in spans if end is not None),
+            longest_task_s=longest.longest_task_s,
+            mean_task_s=total_s / done if done else None,
+            executors=frozenset(executor for stage in stages for executor in stage.shares),
+        )
+
+    def running_s(
+        self, active: Collection[ActiveStage], now_s: float
+    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """Task time not yet in the books: by query run (all of a running stage), by executor (running tasks)."""
+        by_run: dict[str, float] = defaultdict(float)
+        by_executor: dict[str, float] = defaultdict(float)
+        for stage in active:
+            group = self._group_of_stage.get(stage.id)
+            if group is not None:
+                by_run[group] += stage.done_task_s
+            for task in stage.running:
+                elapsed_s = max(0.0, now_s - task.launched_s)
+                by_executor[task.executor] += elapsed_s
+                if group is not None:
+                    by_run[group] += elapsed_s
+        return by_run, by_executor
+
+    def _new_jobs(self) -> tuple[JobFact, ...]:
+        wanted = _FIRST_LOOK
+        while True:
+            jobs = self._gateway.jobs(wanted)
+            if self._all_read_up_to is None:
+                return jobs
+            reached = len(jobs) < wanted or jobs[-1].id <= self._all_read_up_to + 1
+            if reached or wanted >= _FARTHEST_LOOK:
+                if not reached:
+                    # Spark has forgotten the rest; waiting for them would read the same jobs for ever.
+                    self._all_read_up_to = jobs[-1].id - 1
+                return tuple(job for job in jobs if job.id > self._all_read_up_to)
+            wanted *= 4
+
+    def _add(self, job: JobFact) -> None:
+        if job.group not in self._groups or job.group is None:
+            return
+        for stage_id in job.stage_ids:
+            stage = self._gateway.stage(stage_id)
+            if stage is None:
+                continue
+            for executor, share in stage.shares.items():
+                self.busy_s[job.group] += share.task_s
+                self.records[executor] += share.records
+            if job.batch_id is not None:
+                self._stages.setdefault((job.group, job.batch_id), []).append(stage)
+        while len(self._stages) > _BATCHES_KEPT:
+            del self._stages[next(iter(self._stages))]
+
+
+def _newest(jobs: tuple[JobFact, ...]) -> int:
+    return jobs[0].id if jobs else -1
+
+
+def _covered_s(spans: list[tuple[float, float]]) -> float:
+    """Length of the union of time spans.
+
+    >>> _covered_s([(0.0, 2.0), (1.0, 3.0), (5.0, 6.0)])
+    4.0
+    """
+    covered_s, reached_s = 0.0, float("-inf")
+    for start_s, end_s in sorted(spans):
+        covered_s += max(0.0, end_s - max(start_s, reached_s))
+        reached_s = max(reached_s, end_s)
+    return covered_s

@@ -1,0 +1,232 @@
+"""``headgate.attach``: the one line that a data engineer adds to a driver.
+
+Agent and controller are two parts: the agent measures and changes this driver's app, the controller
+decides. ``attach`` puts both into this process; ``serve`` puts only the agent here and lets a
+controller process reach it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import platformdirs
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headgate.control.clock import WallClock
+from headgate.control.loop import Loop
+from headgate.core.ports import Guard, Policy
+from headgate.core.status import Status
+from headgate.errors import HeadgateError, UserMistake
+from headgate.journal import SqliteJournal
+from headgate.link import AgentServer, ControlServer, Registration, register
+from headgate.spark.agent import SparkAgent
+from headgate.wiring.specs import make_bounds, make_guards, make_loop, make_policy
+
+log = logging.getLogger("headgate")
+
+_DAY_S = 86400.0
+
+
+class Scaler:
+    """A running controller in this process; leaving its ``with`` block leaves the stream running."""
+
+    def __init__(self, *, loop: Loop, agent: SparkAgent, journal: SqliteJournal, app: str) -> None:
+        self._loop = loop
+        self._agent = agent
+        self._journal = journal
+        self.app = app
+        self._failure: HeadgateError | None = None
+        self._server = ControlServer(loop, app=app)
+        self._registration: Registration | None = None
+        self._thread = threading.Thread(target=self._run, name=f"headgate-{app}", daemon=True)
+
+    def start(self) -> Self:
+        self._agent.start()
+        self._server.start()
+        self._registration = _register("controller", app=self.app, server=self._server)
+        self._thread.start()
+        return self
+
+    def _run(self) -> None:
+        try:
+            self._loop.run()
+        except HeadgateError as error:
+            self._failure = error
+            log.error("%s", error)
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        if self._registration is not None:
+            self._registration.remove()
+        self._server.stop()
+        self._agent.stop()
+        self._journal.close()
+
+    @property
+    def journal(self) -> Path:
+        return self._journal.path
+
+    @property
+    def failure(self) -> HeadgateError | None:
+        """Why the controller ended, if it was an error."""
+        return self._failure
+
+    def status(self) -> Status:
+        """Allocation, rates, and the last decision with its reasons."""
+        return self._loop.status()
+
+    def pause(self) -> None:
+        """Hold the present size until ``resume``."""
+        self._loop.pause()
+
+    def resume(self) -> None:
+        self._loop.resume()
+
+    def pin(self, executors: int) -> None:
+        """Go to that size at once and stay there until ``unpin``."""
+        self._loop.pin(executors)
+
+    def unpin(self) -> None:
+        self._loop.unpin()
+
+    def stop(self) -> None:
+        """End the controller; the stream runs on at its present size."""
+        self._loop.stop()
+        self.wait()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Until the controller has ended, as it does with its query; whether it has."""
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def attach(
+    query: StreamingQuery | Sequence[StreamingQuery],
+    *,
+    policy: str | Policy = "hpa",
+    executors: tuple[int, int] = (1, 4),
+    guards: Sequence[str | Guard] = (),
+    dry_run: bool = False,
+    journal: str | Path | None = None,
+    app: str | None = None,
+    sampling_interval_s: float = 1.0,
+    retention_s: float | None = 7 * _DAY_S,
+    extra: dict[str, Any] | None = None,
+) -> Scaler:
+    """Let a policy size the executors of a running query, or of a list of queries that form one app.
+
+    Never stops, restarts or slows the query, and ends with it. With the journal of an earlier run of
+    the same query it resumes at the size and with the knowledge found there. Without ``journal`` one
+    is kept per query in the user's state folder.
+    """
+    made_policy, made_guards, bounds = make_policy(policy), make_guards(guards), make_bounds(executors)
+    queries = _queries(query)
+    name = app or _app_name(queries)
+    agent = SparkAgent(queries, app=name, bounds=bounds)
+    kept = SqliteJournal(_journal_path(journal, queries, name), retention_s=retention_s)
+    loop = make_loop(
+        agent,
+        policy=made_policy,
+        guards=made_guards,
+        journal=kept,
+        clock=WallClock(),
+        sampling_interval_s=sampling_interval_s,
+        dry_run=dry_run,
+        extra=extra,
+    )
+    return Scaler(loop=loop, agent=agent, journal=kept, app=name).start()
+
+
+class ServedAgent:
+    """An agent of this driver that a controller in another process reaches."""
+
+    def __init__(self, *, agent: SparkAgent, app: str, host: str, port: int) -> None:
+        self._agent = agent
+        self._server = AgentServer(agent, app=app, host=host, port=port)
+        self._registration: Registration | None = None
+        self.app = app
+
+    def start(self) -> Self:
+        self._agent.start()
+        self._server.start()
+        self._registration = _register("agent", app=self.app, server=self._server)
+        return self
+
+    def stop(self) -> None:
+        """Take the agent away; the stream runs on at its present size."""
+        if self._registration is not None:
+            self._registration.remove()
+        self._server.stop()
+        self._agent.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def serve(
+    query: StreamingQuery | Sequence[StreamingQuery],
+    *,
+    executors: tuple[int, int] = (1, 4),
+    app: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 0,
+) -> ServedAgent:
+    """Put only the agent into this driver; ``headgate control`` decides from a process of its own."""
+    bounds = make_bounds(executors)
+    queries = _queries(query)
+    name = app or _app_name(queries)
+    return ServedAgent(agent=SparkAgent(queries, app=name, bounds=bounds), app=name, host=host, port=port).start()
+
+
+def _register(role: str, *, app: str, server: AgentServer | ControlServer) -> Registration | None:
+    """Make it findable; a home that cannot be written costs the terminal's levers, not the care for the stream."""
+    try:
+        return register(role=role, app=app, address=server.address, token=server.token)
+    except UserMistake as mistake:
+        log.warning("other terminals cannot find app '%s': %s", app, mistake)
+        return None
+
+
+def _queries(query: StreamingQuery | Sequence[StreamingQuery]) -> list[StreamingQuery]:
+    queries = list(query) if isinstance(query, list | tuple) else [query]
+    if not queries:
+        raise UserMistake("attach was given no query; give a running StreamingQuery or a list of them")
+    for each in queries:
+        if not hasattr(each, "recentProgress"):
+            raise UserMistake(
+                f"attach was given a {type(each).__name__}; give the StreamingQuery that writeStream….start() returns"
+            )
+    return queries  # type: ignore[return-value]
+
+
+def _app_name(queries: list[StreamingQuery]) -> str:
+    return queries[0].name or f"query-{queries[0].id}"
+
+
+def _journal_path(journal: str | Path | None, queries: list[StreamingQuery], name: str) -> Path:
+    if journal is not None:
+        return Path(journal)
+    folder = Path(platformdirs.user_state_dir("headgate")) / "journals"
+    folder.mkdir(parents=True, exist_ok=True)
+    # A query keeps its id when it is restarted from its checkpoint, and so finds its own journal again.
+    return folder / f"{name}-{queries[0].id}.db"

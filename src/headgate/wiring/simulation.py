@@ -1,0 +1,133 @@
+"""A policy in virtual time: the same loop, a simulated app, a journal in memory."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.core.allocation import Bounds
+from headgate.core.ports import Guard, JournalReader, Policy
+from headgate.errors import UserMistake
+from headgate.journal import MemoryJournal, SqliteJournal
+from headgate.scoring import Result, RunSeries, score
+from headgate.sim import Scenario, SimulatedApp, VirtualClock
+from headgate.wiring.specs import make_guards, make_loop, make_policy
+from headgate.workloads import Workload, arrivals
+
+_SIMULATED_INTERVAL_S = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedRun:
+    """A finished simulation: its journal and its figures."""
+
+    journal: MemoryJournal
+    result: Result
+
+
+def simulate(
+    *,
+    policy: str | Policy,
+    workload: Workload,
+    scenario: Scenario,
+    bounds: Bounds,
+    guards: Sequence[str | Guard] = (),
+    executors: int | None = None,
+    process: str = "even",
+    seed: int = 0,
+    sampling_interval_s: float = _SIMULATED_INTERVAL_S,
+    slo_latency_s: float = 10.0,
+) -> SimulatedRun:
+    """One policy on one workload in virtual time."""
+    clock = VirtualClock()
+    app = SimulatedApp(
+        scenario,
+        arrivals(workload, process=process, seed=seed),
+        bounds=bounds,
+        clock=clock,
+        seed=seed,
+        executors=executors,
+    )
+    journal = MemoryJournal()
+    made = make_policy(policy)
+    loop = make_loop(
+        app,
+        policy=made,
+        guards=make_guards(guards),
+        journal=journal,
+        clock=clock,
+        sampling_interval_s=sampling_interval_s,
+        extra={"workload": workload.name, "scenario": scenario.name, "seed": seed},
+    )
+    with _uncollected():
+        loop.run(until_s=workload.duration_s)
+        result = score(journal, workload=workload.name, scenario=scenario.name, seed=seed, slo_latency_s=slo_latency_s)
+    return SimulatedRun(journal=journal, result=result)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """A run makes a hundred thousand small values and no cycles: looking for garbage takes a fifth of its time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def simulate_recorded(
+    reader: JournalReader,
+    *,
+    policy: str | Policy,
+    scenario: Scenario,
+    guards: Sequence[str | Guard] = (),
+    seed: int = 0,
+    slo_latency_s: float = 10.0,
+) -> Result:
+    """How a policy would have fared on the arrivals of a recorded run, on a simulated app."""
+    header = reader.header()
+    workload = recorded_workload(reader)
+    return simulate(
+        policy=policy,
+        workload=workload,
+        scenario=scenario,
+        bounds=header.description.bounds,
+        guards=guards,
+        executors=header.description.executors,
+        seed=seed,
+        slo_latency_s=slo_latency_s,
+    ).result
+
+
+def recorded_workload(reader: JournalReader) -> Workload:
+    """The arrivals of a recorded run, as a workload that begins at zero."""
+    series = RunSeries.from_journal(reader)
+    if len(series.arrival_curve_s) < 2:
+        raise UserMistake("the journal holds no arrivals to simulate; let the app run for a while first")
+    seconds = np.arange(0.0, series.arrival_curve_s[-1] - series.arrival_curve_s[0] + 1.0)
+    counts = np.interp(seconds, series.arrival_curve_s - series.arrival_curve_s[0], series.arrival_curve)
+    rates: NDArray[np.float64] = np.diff(counts)
+    return Workload(name=f"recorded: {reader.header().app}", rates=np.maximum(rates, 0.0))
+
+
+def save_journal(reader: JournalReader, path: Path) -> None:
+    """Copy a journal into a file of its own."""
+    if path.exists():
+        raise UserMistake(f"journal {path} exists already; give another name or remove it")
+    journal = SqliteJournal(path)
+    try:
+        journal.open_run(reader.header())
+        for sample in reader.samples():
+            journal.append_sample(sample)
+        for tick in reader.ticks():
+            journal.append_tick(tick)
+    finally:
+        journal.close()
