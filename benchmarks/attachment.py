@@ -12,9 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from headgate.pipelines.hashing import burn, iterations_for
 from headgate.spark.cluster import LocalCluster
-from headgate.spark.trace_source import SOURCE_NAME, TraceOptions, register_trace_source
-from headgate.spark.work import burn, iterations_for
+from headgate.spark.trace_options import TraceOptions
+from headgate.spark.trace_source import trace_stream
 from headgate.wiring.attachment import attach
 
 RATE = 100_000
@@ -28,7 +29,6 @@ def run() -> None:
     ratios: list[float] = []
     with tempfile.TemporaryDirectory() as folder, LocalCluster(nodes=2, initial=2, quota=None) as cluster:
         session = cluster.session("bench")
-        register_trace_source(session)
 
         def throughput(number: int, *, attached: bool) -> float:
             options = TraceOptions(
@@ -38,10 +38,9 @@ def run() -> None:
                 partitions=4,
                 records_per_trigger=BATCH,
             )
-            records = session.readStream.format(SOURCE_NAME).options(**options.write()).load()
             place = Path(folder) / f"{number}-{attached}"
             query = (
-                burn(records, iterations=iterations_for(10.0))
+                burn(trace_stream(session, options), iterations=iterations_for(10.0))
                 .writeStream.format("parquet")
                 .option("path", str(place / "sink"))
                 .option("checkpointLocation", str(place / "checkpoint"))

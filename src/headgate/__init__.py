@@ -1,8 +1,8 @@
 """Headgate keeps a streaming pipeline exactly as big as its stream needs.
 
-    import headgate
+import headgate
 
-    scaler = headgate.attach(query, policy="hpa", executors=(1, 12))
+scaler = headgate.attach(query, policy="hpa", executors=(1, 12))
 """
 
 from __future__ import annotations

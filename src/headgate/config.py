@@ -96,7 +96,7 @@ class AppFile(_Table):
     """One app: a pipeline, the cluster it runs on, and its controller."""
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[\w.-]+$")
-    folder: Path = Field(Path("."), description="for journal, checkpoint and sink")
+    folder: Path = Field(Path(), description="for journal, checkpoint and sink")
     slo_latency_s: Seconds = Field(10.0, description="latency that a record should stay under")
     cluster: ClusterTable = ClusterTable()
     stream: StreamTable | None = None

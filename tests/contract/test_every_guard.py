@@ -117,7 +117,7 @@ def test_a_guard_of_somebody_else_comes_before_what_people_have_said() -> None:
         name = "mine"
         looks_back_s = 0.0
 
-        def review(self, ruling: Ruling, evaluation: Evaluation | None, knowledge: Knowledge) -> Ruling:  # noqa: ARG002
+        def review(self, ruling: Ruling, evaluation: Evaluation | None, knowledge: Knowledge) -> Ruling:
             return ruling
 
     mine: Guard = Mine()  # type: ignore[assignment]

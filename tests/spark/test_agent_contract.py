@@ -17,7 +17,8 @@ from agent_contract import AgentContract, Harness
 from headgate.core.allocation import Bounds
 from headgate.errors import NotReady
 from headgate.spark.agent import SparkAgent
-from headgate.spark.trace_source import TraceOptions, trace_stream
+from headgate.spark.trace_options import TraceOptions
+from headgate.spark.trace_source import trace_stream
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

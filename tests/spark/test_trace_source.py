@@ -14,10 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.errors import UserMistake
+from headgate.pipelines.hashing import BLOCK_BYTES, burn, measure_block_us
 from headgate.spark.audit import audit_parquet, committed_files
 from headgate.spark.content import values_of
-from headgate.spark.trace_source import TraceOptions, trace_stream
-from headgate.spark.work import BLOCK_BYTES, burn, measure_block_us
+from headgate.spark.trace_options import TraceOptions
+from headgate.spark.trace_source import trace_stream
 
 pytestmark = pytest.mark.spark
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import click
 from headgate.cli.output import Output, everywhere
 from headgate.cli.params import DURATION, FILE
 from headgate.control.clock import WallClock
+from headgate.control.loop import Loop
 from headgate.errors import UserMistake
 from headgate.journal import SqliteJournal
-from headgate.link import ControlServer, RemoteAgent, find, register
+from headgate.link import ControlServer, FollowedAgent, find, register
 from headgate.wiring.specs import check_writable, make_guards, make_loop, make_policy
 
 
@@ -26,6 +29,7 @@ from headgate.wiring.specs import check_writable, make_guards, make_loop, make_p
 @click.option("--sampling-interval", "sampling_interval_s", type=DURATION, default="1s", show_default=True)
 @click.option("--retention", "retention_s", type=DURATION, help="How long the journal keeps samples and ticks.")
 @click.option("--dry-run", is_flag=True, help="Decide without acting.")
+@click.option("--follow-stdin", is_flag=True, hidden=True, help="End when standard input is closed.")
 @click.option("--extra", default="{}", hidden=True, help="JSON object for the journal's header.")
 @everywhere
 def control(
@@ -37,6 +41,7 @@ def control(
     sampling_interval_s: float,
     retention_s: float | None,
     dry_run: bool,
+    follow_stdin: bool,
     extra: str,
     output: Output,
 ) -> None:
@@ -46,7 +51,7 @@ def control(
     entry = find("agent", app)
     journal = SqliteJournal(journal_path, retention_s=retention_s)
     loop = make_loop(
-        RemoteAgent(entry.address, entry.token),
+        FollowedAgent(entry),
         policy=made_policy,
         guards=made_guards,
         journal=journal,
@@ -57,6 +62,8 @@ def control(
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: loop.stop())
+    if follow_stdin:
+        threading.Thread(target=_stop_with_stdin, args=(loop,), daemon=True).start()
     server = ControlServer(loop, app=entry.app)
     server.start()
     try:
@@ -67,6 +74,12 @@ def control(
     finally:
         server.stop()
         journal.close()
+
+
+def _stop_with_stdin(loop: Loop) -> None:
+    """Whoever started this process holds its standard input open, and lets go of it even when killed."""
+    sys.stdin.read()
+    loop.stop()
 
 
 def _extra(text: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--scenario", "-s", default="spark", show_default=True, help="Name or TOML file of the simulated app."
             ),
             click.option("--executors", "-e", "bounds", type=BOUNDS, default="1..12", show_default=True),
-            click.option("--initial", type=click.IntRange(min=0), help="Executors at the start [what the first minute needs]."),
+            click.option("--initial", type=click.IntRange(min=0), help="Executors at the start [what is needed]."),
             click.option("--guard", "-g", "guards", multiple=True, help="A guard, as cooldown:down_s=300; repeatable."),
             click.option("--slo", "slo_latency_s", type=DURATION, default="10s", show_default=True),
         )

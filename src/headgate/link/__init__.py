@@ -7,12 +7,14 @@ terminal; the registry is how they find each other on one machine.
 
 from headgate.link.agent import AgentServer, RemoteAgent
 from headgate.link.controls import ControlClient, ControlServer
+from headgate.link.following import FollowedAgent
 from headgate.link.registry import Registration, Role, RunningPart, find, register, registry_folder, running
 
 __all__ = [
     "AgentServer",
     "ControlClient",
     "ControlServer",
+    "FollowedAgent",
     "Registration",
     "RemoteAgent",
     "Role",

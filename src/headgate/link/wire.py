@@ -10,7 +10,7 @@ import json
 from http import HTTPStatus
 from typing import Any
 
-from headgate.errors import HeadgateError, NotReady, Permanent, StaleEpoch, Temporary, UserMistake
+from headgate.errors import HeadgateError, NotReady, Permanent, StaleEpoch, StreamEnded, Temporary, UserMistake
 
 REFUSED = "refused"
 """The token is missing or wrong."""
@@ -18,6 +18,7 @@ BAD_REQUEST = "bad-request"
 """The request is not one that a peer of the same version sends."""
 
 _STATUS = {
+    "ended": HTTPStatus.GONE,
     "mistake": HTTPStatus.UNPROCESSABLE_ENTITY,
     "not-ready": HTTPStatus.SERVICE_UNAVAILABLE,
     "permanent": HTTPStatus.GONE,
@@ -25,6 +26,7 @@ _STATUS = {
     "temporary": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 _TYPES: dict[str, type[HeadgateError]] = {
+    "ended": StreamEnded,
     "mistake": UserMistake,
     "not-ready": NotReady,
     "permanent": Permanent,

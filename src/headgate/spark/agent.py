@@ -20,7 +20,7 @@ from headgate.core.graph import Graph, OperatorNode
 from headgate.core.knowledge import AppDescription, Engine
 from headgate.core.ports import Order
 from headgate.core.sample import Sample
-from headgate.errors import HeadgateError, Permanent, StaleEpoch, UserMistake
+from headgate.errors import HeadgateError, Permanent, StaleEpoch, StreamEnded, UserMistake
 from headgate.spark.collector import Collector
 from headgate.spark.executors import Reconciler
 from headgate.spark.facts import Gateway, QueryState, QueryView
@@ -69,6 +69,7 @@ class DriverAgent:
         self._obeyed: deque[str] = deque(maxlen=_ORDERS_REMEMBERED)
         self._measuring = threading.Lock()
         self._ended: dict[str, QueryState] = {}
+        self._over = False
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -106,25 +107,38 @@ class DriverAgent:
         return None
 
     def collect(self) -> Sample:
+        """Measure; once every query has ended, one more time, and then ``StreamEnded``."""
         with self._measuring:
-            if self._fault is not None:
-                raise self._fault
-            measured = self._collector.collect(self._reconciler.leaving)
-            self._look()
-            for query, state in zip(self._queries, measured.states, strict=True):
-                self._note_state(query, state)
-            self._roster.worked(measured.time_s, measured.facts)
-            self._roster.finished(measured.batches)
-            target = self.target
-            present = sum(executor.id not in self._reconciler.leaving for executor in measured.facts)
-            return Sample(
-                time_s=measured.time_s,
-                operators=measured.operators,
-                executors=measured.executors,
-                pending_executors=max(0, target - present),
-                target_executors=target,
-                events=self._roster.take_events(),
-            )
+            if self._over:
+                raise StreamEnded(self.failure or f"app '{self._description.app}' has ended with its queries")
+            try:
+                sample = self._measure()
+            except Permanent as error:
+                if self.ended:
+                    raise StreamEnded(f"app '{self._description.app}' has ended: {error}") from error
+                raise
+            self._over = len(self._ended) == len(self._queries)
+            return sample
+
+    def _measure(self) -> Sample:
+        if self._fault is not None:
+            raise self._fault
+        measured = self._collector.collect(self._reconciler.leaving)
+        self._look()
+        for query, state in zip(self._queries, measured.states, strict=True):
+            self._note_state(query, state)
+        self._roster.worked(measured.time_s, measured.facts)
+        self._roster.finished(measured.batches)
+        target = self.target
+        present = sum(executor.id not in self._reconciler.leaving for executor in measured.facts)
+        return Sample(
+            time_s=measured.time_s,
+            operators=measured.operators,
+            executors=measured.executors,
+            pending_executors=max(0, target - present),
+            target_executors=target,
+            events=self._roster.take_events(),
+        )
 
     def apply(self, order: Order) -> None:
         with self._orders:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from headgate.errors import UserMistake
-from headgate.spark.trace_source import TraceOptions
+from headgate.spark.trace_options import TraceOptions
 from headgate.workloads import count_at
 
 

@@ -23,9 +23,9 @@ from headgate.errors import Permanent, UserMistake
 from headgate.link import ControlClient, find
 from headgate.spark.audit import Audit, audit_parquet
 from headgate.spark.cluster import LocalCluster
-from headgate.spark.trace_source import TraceOptions
-from headgate.spark.trace_stream import TraceStream, start_time, start_trace_stream
+from headgate.spark.trace_options import TraceOptions
 from headgate.wiring.attachment import Scaler, ServedAgent, attach, serve
+from headgate.wiring.embedded import TraceStream, start_time, start_trace_stream
 
 log = logging.getLogger("headgate")
 
@@ -186,7 +186,7 @@ class _ControllerProcess:
         self._stop.set()
         self._thread.join()
         if self._process is not None:
-            self._process.terminate()
+            _let_go(self._process)
             try:
                 self._process.wait(timeout=10)
             except subprocess.TimeoutExpired:
@@ -198,11 +198,11 @@ class _ControllerProcess:
         command = [sys.executable, "-m", "headgate", "control", "--app", self._app.name, "--policy", table.policy]
         command += ["--journal", str(self._journal), "--sampling-interval", str(table.sampling_interval_s)]
         command += [word for guard in table.guards for word in ("--guard", guard)]
-        command += ["--extra", json.dumps(self._extra)]
+        command += ["--follow-stdin", "--extra", json.dumps(self._extra)]
         command += ["--dry-run"] if table.dry_run else []
         command += ["--retention", str(table.retention_s)] if table.retention_s is not None else []
         with (self._app.folder / "controller.log").open("ab") as log_file:
-            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file)
+            return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log_file, stderr=log_file)
 
     def _supervise(self) -> None:
         while not self._stop.wait(1.0):
@@ -211,6 +211,7 @@ class _ControllerProcess:
                     f"the controller process ended with code {self._process.returncode}; the stream goes on at its "
                     "size, and a new controller is started"
                 )
+                _let_go(self._process)
                 self._process = self._spawn()
 
     def _client(self) -> ControlClient:
@@ -231,6 +232,12 @@ class _ControllerProcess:
 
     def unpin(self) -> None:
         self._client().unpin()
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """Close its standard input, which it takes as the request to end."""
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _start_stream(app: AppFile, table: StreamTable, session: SparkSession) -> TraceStream:

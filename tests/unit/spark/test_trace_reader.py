@@ -15,7 +15,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from headgate.errors import UserMistake
 from headgate.spark import trace_source
 from headgate.spark.content import KEYS, keys_of, values_of
-from headgate.spark.trace_source import TraceOptions, TraceReader, TraceSource, cut
+from headgate.spark.trace_options import TraceOptions
+from headgate.spark.trace_source import TraceReader, TraceSource, cut
 
 START_S = 1_800_000_000.0
 

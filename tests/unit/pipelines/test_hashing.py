@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headgate.errors import UserMistake
-from headgate.spark.work import iterations_for
+from headgate.pipelines.hashing import iterations_for
 
 
 def test_work_grows_with_its_cost() -> None:

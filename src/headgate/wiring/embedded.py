@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.errors import UserMistake
-from headgate.spark.trace_source import SOURCE_NAME, TraceOptions, register_trace_source
-from headgate.spark.work import burn, iterations_for, measure_block_us
-from headgate.workloads import arrivals, parse_workload
+from headgate.pipelines.hashing import burn, iterations_for, measure_block_us
+from headgate.spark.trace_options import TraceOptions
+from headgate.spark.trace_source import trace_stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,18 +49,10 @@ def start_trace_stream(
     session: SparkSession, options: TraceOptions, *, name: str, folder: Path, trigger_s: float, cost_us: float
 ) -> TraceStream:
     """Start, or go on with, the stream that lives in a folder."""
-    workload = parse_workload(
-        options.workload,
-        peak=options.peak,
-        duration_s=options.duration_s,
-        time_scale=options.time_scale,
-        seed=options.seed,
-    )
-    register_trace_source(session)
-    records = session.readStream.format(SOURCE_NAME).options(**options.write()).load()
-    worked = records
+    curve = options.curve()
+    worked = trace_stream(session, options)
     if cost_us > 0:
-        worked = burn(records, iterations=iterations_for(cost_us, block_us=measure_block_us(session)))
+        worked = burn(worked, iterations=iterations_for(cost_us, block_us=measure_block_us(session)))
     query = (
         worked.writeStream.format("parquet")
         .option("path", str(folder / "sink"))
@@ -73,8 +65,8 @@ def start_trace_stream(
         query=query,
         sink=folder / "sink",
         start_time_s=options.start_time_s,
-        duration_s=workload.duration_s,
-        total_records=int(arrivals(workload, process=options.process, seed=options.seed)[-1]),
+        duration_s=float(len(curve) - 1),
+        total_records=int(curve[-1]),
     )
 
 
