@@ -107,3 +107,9 @@ def ticks(journal: Path) -> list[Tick]:
 def sizes(journal: Path) -> list[int]:
     """Executors that were there, sample by sample."""
     return [len(sample.executors) for sample in read_journal(journal).samples()]
+
+
+def executor_pids(home: Path) -> list[int]:
+    """Executor processes of the clusters on record, in the order in which they were seen to start."""
+    records = [json.loads(path.read_text()) for path in sorted((home / "clusters").glob("*.json"))]
+    return [each["pid"] for record in records for each in record["processes"] if each["role"].startswith("executor")]

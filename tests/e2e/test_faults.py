@@ -7,12 +7,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from app_process import eventually, finished, sizes, started, ticks, write_app
+from app_process import eventually, executor_pids, finished, sizes, started, ticks, write_app
 
 from headgate.core.sample import EventKind
 from headgate.journal import read_journal
 from headgate.link import ControlClient, find
-from headgate.spark.cluster import executor_pids_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
@@ -28,8 +27,7 @@ def test_a_killed_executor_is_replaced_and_nothing_is_lost_or_doubled(tmp_path: 
     journal = tmp_path / "tested" / "tested.db"
     with started(app, home) as process:
         eventually(lambda: sizes(journal)[-1:] == [2], what="two executors")
-        victim = eventually(lambda: executor_pids_of(process.pid), what="executor processes")[-1]
-        os.kill(victim, signal.SIGKILL)
+        os.kill(executor_pids(home)[-1], signal.SIGKILL)
         document = finished(process)
     assert document["sink"]["exact"], document["sink"]
     assert document["query_restarts"] == 0

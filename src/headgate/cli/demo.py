@@ -13,14 +13,14 @@ from headgate.cli.session import run_app
 from headgate.config import AppFile, ClusterTable, ControllerTable, StreamTable
 from headgate.errors import UserMistake
 
-_WORKLOAD = "sine:period=80s,low=0.12"
-_POLICY = "hpa:target=0.7,period_s=5,window_s=10,down_stabilization_s=10"
+_WORKLOAD = "sine:period=85s,low=0.04,phase=0.75"
+_POLICY = "hpa:target=0.65,initialization_s=3,down_stabilization_s=10,period_s=5,window_s=10"
 
 
 @click.command(epilog="Example: headgate demo --policy threshold-busy:period_s=10 --folder out/demo")
 @click.option("--policy", "-p", default=_POLICY, show_default=True)
 @click.option("--workload", "-w", default=_WORKLOAD, show_default=True)
-@click.option("--peak", type=RATE, default=None, help="Records per second at the peak.")
+@click.option("--peak", type=RATE, default="6k", show_default=True, help="Records per second at the peak.")
 @click.option("--minutes", type=RATE, default="3", show_default=True, help="How long the stream lasts.")
 @click.option("--nodes", type=click.IntRange(2, 16), default=4, show_default=True)
 @click.option("--separate-controller", is_flag=True, help="Run the controller as a process of its own.")
@@ -30,7 +30,7 @@ def demo(
     *,
     policy: str,
     workload: str,
-    peak: float | None,
+    peak: float,
     minutes: float,
     nodes: int,
     separate_controller: bool,
@@ -44,7 +44,13 @@ def demo(
         folder=folder.resolve(),
         cluster=ClusterTable(nodes=nodes),
         stream=StreamTable(
-            workload=workload, peak=peak or 4000.0, duration_s=60 * minutes, partitions=2 * nodes, seed=output.seed
+            workload=workload,
+            peak=peak,
+            duration_s=60 * minutes,
+            partitions=2 * nodes,
+            cost_us=250.0,
+            trigger_s=2.0,
+            seed=output.seed,
         ),
         controller=ControllerTable(
             policy=policy, executors=(1, nodes), process="separate" if separate_controller else "thread"

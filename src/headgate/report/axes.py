@@ -98,7 +98,7 @@ def value_scale(highest: float, *, title: str, whole: bool = False) -> Scale:
     step = _round_step(highest / 4, whole=whole)
     count = max(1, math.ceil(highest / step - 1e-9))
     marks = tuple(Mark(place=index / count, label=wording.number(index * step)) for index in range(count + 1))
-    return Scale(low=0.0, high=count * step, marks=marks, title=title)
+    return Scale(low=0.0, high=max(highest, count * step), marks=marks, title=title)
 
 
 def _round_step(rough: float, *, whole: bool) -> float:
