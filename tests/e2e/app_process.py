@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
+
 from headgate.core.decision import Tick
 from headgate.errors import HeadgateError
 from headgate.journal import read_journal
@@ -59,13 +61,14 @@ def write_app(folder: Path, **options: Any) -> Path:
 @contextmanager
 def started(app: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
     """``headgate run`` on an app file; ended, with everything it started, whatever happens."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "headgate", "run", str(app), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=(app.parent / "stderr.txt").open("a"),
-        text=True,
-        env={**os.environ, "HEADGATE_HOME": str(home)},
-    )
+    with (app.parent / "stderr.txt").open("a") as chatter:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "headgate", "run", str(app), "--json"],
+            stdout=subprocess.PIPE,
+            stderr=chatter,
+            text=True,
+            env={**os.environ, "HEADGATE_HOME": str(home)},
+        )
     try:
         yield process
     finally:
@@ -76,6 +79,8 @@ def started(app: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def finished(process: subprocess.Popen[str], *, within_s: float = 180) -> dict[str, Any]:
@@ -101,15 +106,18 @@ def eventually(ask: Callable[[], T | None], *, what: str, within_s: float = 120)
 
 
 def ticks(journal: Path) -> list[Tick]:
-    return list(read_journal(journal).ticks())
+    with read_journal(journal) as reader:
+        return list(reader.ticks())
 
 
 def sizes(journal: Path) -> list[int]:
     """Executors that were there, sample by sample."""
-    return [len(sample.executors) for sample in read_journal(journal).samples()]
+    with read_journal(journal) as reader:
+        return [len(sample.executors) for sample in reader.samples()]
 
 
 def executor_pids(home: Path) -> list[int]:
-    """Executor processes of the clusters on record, in the order in which they were seen to start."""
+    """Running executor processes of the clusters on record, in the order in which they were seen to start."""
     records = [json.loads(path.read_text()) for path in sorted((home / "clusters").glob("*.json"))]
-    return [each["pid"] for record in records for each in record["processes"] if each["role"].startswith("executor")]
+    seen = [each["pid"] for record in records for each in record["processes"] if each["role"].startswith("executor")]
+    return [pid for pid in seen if psutil.pid_exists(pid)]

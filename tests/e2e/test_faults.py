@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -31,7 +32,8 @@ def test_a_killed_executor_is_replaced_and_nothing_is_lost_or_doubled(tmp_path: 
         document = finished(process)
     assert document["sink"]["exact"], document["sink"]
     assert document["query_restarts"] == 0
-    events = [event.kind for sample in read_journal(journal).samples() for event in sample.events]
+    with read_journal(journal) as reader:
+        events = [event.kind for sample in reader.samples() for event in sample.events]
     lost = events.index(EventKind.LOST)
     assert EventKind.JOINED in events[lost:]
     assert sizes(journal)[-1] == 2
@@ -48,7 +50,8 @@ def test_a_killed_controller_is_replaced_and_the_stream_does_not_notice(tmp_path
             lambda: next((part for part in [find("controller", "tested")] if part.pid != first.pid), None),
             what="a new controller",
         )
-        status = eventually(lambda: ControlClient(second.address, second.token).status(), what="its status")
+        with contextlib.closing(ControlClient(second.address, second.token)) as controls:
+            status = eventually(controls.status, what="its status")
         assert status.epoch == 2
         assert status.target is not None
         assert status.target.executors == 2

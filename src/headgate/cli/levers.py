@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import click
@@ -18,9 +19,11 @@ def _app_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--app", help="Which app, when several controllers are running.")(command)
 
 
-def _reach(app: str | None) -> Controls:
+@contextmanager
+def _reach(app: str | None) -> Iterator[Controls]:
     entry = find("controller", app)
-    return ControlClient(entry.address, entry.token)
+    with closing(ControlClient(entry.address, entry.token)) as controls:
+        yield controls
 
 
 def _answer(controls: Controls, output: Output) -> None:
@@ -35,7 +38,8 @@ def _answer(controls: Controls, output: Output) -> None:
 @everywhere
 def status(*, app: str | None, output: Output) -> None:
     """Show size, rates and the last decision with its reasons."""
-    _answer(_reach(app), output)
+    with _reach(app) as controls:
+        _answer(controls, output)
 
 
 @click.command(epilog="Example: headgate pause --app orders")
@@ -43,9 +47,9 @@ def status(*, app: str | None, output: Output) -> None:
 @everywhere
 def pause(*, app: str | None, output: Output) -> None:
     """Hold the present size until `headgate resume`."""
-    controls = _reach(app)
-    controls.pause()
-    _answer(controls, output)
+    with _reach(app) as controls:
+        controls.pause()
+        _answer(controls, output)
 
 
 @click.command(epilog="Example: headgate resume --app orders")
@@ -53,9 +57,9 @@ def pause(*, app: str | None, output: Output) -> None:
 @everywhere
 def resume(*, app: str | None, output: Output) -> None:
     """Let the policy decide again after `headgate pause`."""
-    controls = _reach(app)
-    controls.resume()
-    _answer(controls, output)
+    with _reach(app) as controls:
+        controls.resume()
+        _answer(controls, output)
 
 
 @click.command(epilog="Example: headgate pin 6 --app orders")
@@ -64,9 +68,9 @@ def resume(*, app: str | None, output: Output) -> None:
 @everywhere
 def pin(*, executors: int, app: str | None, output: Output) -> None:
     """Go to EXECUTORS at once and stay there until `headgate unpin`."""
-    controls = _reach(app)
-    controls.pin(executors)
-    _answer(controls, output)
+    with _reach(app) as controls:
+        controls.pin(executors)
+        _answer(controls, output)
 
 
 @click.command(epilog="Example: headgate unpin --app orders")
@@ -74,6 +78,6 @@ def pin(*, executors: int, app: str | None, output: Output) -> None:
 @everywhere
 def unpin(*, app: str | None, output: Output) -> None:
     """Let the policy decide again after `headgate pin`."""
-    controls = _reach(app)
-    controls.unpin()
-    _answer(controls, output)
+    with _reach(app) as controls:
+        controls.unpin()
+        _answer(controls, output)

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.config import AppFile, StreamTable
-from headgate.core.status import Controls
+from headgate.core.status import Controls, Status
 from headgate.errors import Permanent, UserMistake
 from headgate.link import ControlClient, find
 from headgate.spark.audit import Audit, audit_parquet
@@ -214,24 +214,30 @@ class _ControllerProcess:
                 _let_go(self._process)
                 self._process = self._spawn()
 
-    def _client(self) -> ControlClient:
+    def _reach(self) -> contextlib.closing[ControlClient]:
+        """Anew each time: the controller that answered last may have died since."""
         entry = find("controller", self._app.name)
-        return ControlClient(entry.address, entry.token)
+        return contextlib.closing(ControlClient(entry.address, entry.token))
 
-    def status(self) -> Any:
-        return self._client().status()
+    def status(self) -> Status:
+        with self._reach() as controls:
+            return controls.status()
 
     def pause(self) -> None:
-        self._client().pause()
+        with self._reach() as controls:
+            controls.pause()
 
     def resume(self) -> None:
-        self._client().resume()
+        with self._reach() as controls:
+            controls.resume()
 
     def pin(self, executors: int) -> None:
-        self._client().pin(executors)
+        with self._reach() as controls:
+            controls.pin(executors)
 
     def unpin(self) -> None:
-        self._client().unpin()
+        with self._reach() as controls:
+            controls.unpin()
 
 
 def _let_go(process: subprocess.Popen[bytes]) -> None:
