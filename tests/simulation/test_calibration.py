@@ -50,6 +50,20 @@ def test_skew_and_task_overhead_are_recovered() -> None:
     assert found.operators[0].capacity == pytest.approx(1000, rel=0.05)
 
 
+def test_the_slowness_of_new_executors_is_recovered() -> None:
+    truth = exact(warm_up_s=60.0, warm_up_speed=0.5, starts_cold=True, noise=0.02)
+    found = calibrate(varied_run(truth, peak=2000).samples, name="again")
+    assert found.starts_cold
+    assert found.warm_up_s == pytest.approx(60.0, abs=10)
+    assert found.warm_up_speed == pytest.approx(0.5, abs=0.1)
+    assert found.operators[0].capacity == pytest.approx(1000, rel=0.05)
+
+
+def test_executors_that_start_warm_are_not_taken_for_slow() -> None:
+    found = calibrate(varied_run(exact(noise=0.02), peak=2000).samples, name="again")
+    assert found.warm_up_s == 0
+
+
 def test_a_calibrated_scenario_behaves_like_the_run_it_came_from() -> None:
     first = varied_run(SCENARIOS["spark"], peak=12_000)
     found = parse_scenario(scenario_to_toml(calibrate(first.samples, name="again")), where="text")

@@ -19,10 +19,13 @@ from headgate.errors import UserMistake
 from headgate.sim.cluster import Executor
 from headgate.sim.placement import spread
 from headgate.sim.scenario import OperatorScenario, Scenario, scenario_from
+from headgate.sim.warming import warming
 
 _LEAST_BATCHES = 10
 _SETTLING_BATCHES = 2
 """Batches after a change of executors that say nothing about capacity."""
+_COLD_S = 60.0
+"""An app whose executors are younger than this when recording begins has only just started."""
 _EVEN = 1.1
 """Up to this ratio of longest to mean task the partitions count as even."""
 
@@ -32,6 +35,8 @@ class _Seen(NamedTuple):
 
     batch: Batch
     executors: int
+    youngest_s: float
+    """Age of the executor that joined last."""
 
 
 class _Line(NamedTuple):
@@ -66,6 +71,14 @@ def calibrate(samples: Iterable[Sample], *, name: str) -> Scenario:
         if len(batches) >= _LEAST_BATCHES
     }
     line = lines[names[0]]
+    warm_up = warming(recorded, task_overhead_s=line.task_overhead_s, capacity=line.capacity)
+    if warm_up is not None:
+        lines = {
+            operator: _fit(warm, partitions=partitions, cores=cores, skew=skew)
+            for operator, batches in seen.items()
+            if len(warm := [item for item in batches if item.youngest_s >= warm_up.warm_up_s]) >= _LEAST_BATCHES
+        } or lines
+        line = lines.get(names[0], line)
     counts = sorted({item.executors for item in first})
     if len(counts) == 1:
         notes.append(
@@ -91,6 +104,8 @@ def calibrate(samples: Iterable[Sample], *, name: str) -> Scenario:
             "noise": min(2.0, round(line.noise, 4)),
             "executors": max(1, first[0].executors),
             "cores": cores,
+            "starts_cold": recorded[0].executors != () and min(item.age_s for item in recorded[0].executors) < _COLD_S,
+            **({} if warm_up is None else {"warm_up_s": warm_up.warm_up_s, "warm_up_speed": warm_up.speed}),
             **_limits(recorded, names[0]),
             **_lifetimes(events, notes),
             "notes": notes,
@@ -118,7 +133,8 @@ def _settled_batches(samples: Sequence[Sample], operator: str) -> list[_Seen]:
                 if unsettled:
                     unsettled -= 1
                 elif batch.records > 0 and batch.duration_s > 0 and present:
-                    seen.append(_Seen(batch, len(present)))
+                    youngest_s = min(item.age_s for item in sample.executors if item.id in present)
+                    seen.append(_Seen(batch, len(present), youngest_s))
         before = present
     return seen
 

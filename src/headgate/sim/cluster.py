@@ -61,7 +61,8 @@ class Cluster:
         for _ in range(self.room_for(executors)):
             executor = self._make(self._emptiest_node(), 0.0, joins_s=0.0)
             self._activate(executor)
-            executor.warm_s = _NEVER
+            if not scenario.starts_cold:
+                executor.warm_s = _NEVER
         self._plan_next()
 
     @property
@@ -248,7 +249,7 @@ class Cluster:
             self._say(
                 now_s,
                 EventKind.REQUESTED,
-                f"{count} more executors were requested, for {self.target} in all",
+                f"asked for {count} more, for {self.target} executors in all",
                 figures={"requested": float(count), "target": float(self.target)},
             )
 

@@ -84,6 +84,7 @@ class Scenario(BaseModel):
     slow_batch_s: Duration = Field(default=0.0, description="what a joining executor adds to the next batch")
     warm_up_s: Duration = Field(default=0.0, description="how long a new executor is slower")
     warm_up_speed: float = Field(default=1.0, gt=0, le=1, description="its speed during that time")
+    starts_cold: bool = Field(default=False, description="whether the executors at the start have to warm up, too")
     stop_s: Duration = Field(default=5.0, description="from its last task to an executor's end")
     failure_interval_s: float | None = Field(
         default=None, ge=1, le=1e12, description="mean life of an executor; none: they do not fail"

@@ -64,7 +64,7 @@ class Roster:
             if wanted <= 0:
                 return
             self._expected.extend([now_s] * wanted)
-            message = f"{wanted} more executors requested, for {target} in all"
+            message = f"asked for {wanted} more, for {target} executors in all"
             self._say(now_s, EventKind.REQUESTED, message, figures={"executors": wanted, "target": target})
 
     def sent_off(self, now_s: float, executor: str) -> None:
