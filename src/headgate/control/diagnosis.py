@@ -26,6 +26,7 @@ _BUSY = 0.8
 _DOMINANT_SHARE = 0.5
 _SKEW = 2.0
 _LONGEST_OF_RUN = 0.8
+_NEWCOMER_S = 60.0
 
 
 def diagnose(evaluation: Evaluation, knowledge: Knowledge, wanted: Allocation) -> tuple[Reason, ...]:
@@ -41,8 +42,16 @@ def diagnose(evaluation: Evaluation, knowledge: Knowledge, wanted: Allocation) -
             found += _records_limit(operator, operator.batch, evaluation)
             found += _driver(operator, operator.batch)
             found += _sink(operator, operator.batch)
-            found += _skew(operator, operator.batch)
+            if not _has_newcomer(evaluation):
+                found += _skew(operator, operator.batch)
     return tuple(found)
+
+
+def _has_newcomer(evaluation: Evaluation) -> bool:
+    """A new executor's first tasks are long by themselves and say nothing about partitions."""
+    return any(
+        executor.age_s is not None and executor.age_s < _NEWCOMER_S for executor in evaluation.working_executors
+    )
 
 
 def _is_behind(operator: OperatorEvaluation) -> bool:

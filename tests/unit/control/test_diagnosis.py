@@ -6,7 +6,7 @@ from headgate.control.diagnosis import diagnose
 from headgate.core.allocation import Allocation
 from headgate.core.decision import Reason
 from headgate.core.evaluation import BatchEvaluation
-from headgate.testing import evaluation, knowledge, operator
+from headgate.testing import evaluation, executors, knowledge, operator
 
 BEHIND: dict[str, Any] = {"arrival_rate": 2000.0, "input_rate": 1000.0, "lag_records": 90_000.0}
 CALM: dict[str, Any] = {"arrival_rate": 1000.0, "input_rate": 1000.0, "lag_records": 500.0}
@@ -54,6 +54,12 @@ FINDINGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("code", FINDINGS)
 def test_each_bottleneck_is_found_alone(code: str) -> None:
     assert codes(**FINDINGS[code]) == [code]
+
+
+def test_the_long_first_tasks_of_a_new_executor_are_not_taken_for_skew() -> None:
+    shown = operator("orders", batch=batch(longest_task_s=8.5), partitions=40, **BEHIND)
+    seen = evaluation(operators=[shown], executors=executors([0.5, 0.5], age_s=[3600.0, 20.0]))
+    assert diagnose(seen, knowledge(executors=2), Allocation(executors=2)) == ()
 
 
 @pytest.mark.parametrize("code", FINDINGS)
