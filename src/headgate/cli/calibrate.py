@@ -24,7 +24,8 @@ def calibrate(*, journal: Path, target: Path | None, name: str | None, output: O
     if target is not None:
         check_writable(target, what="scenario")
     reader = read_journal(journal)
-    scenario = calibrate_scenario(reader.samples(), name=name or reader.header().app)
+    with output.working(f"reading {journal} …"):
+        scenario = calibrate_scenario(reader.samples(), name=name or reader.header().app)
     text = scenario_to_toml(scenario)
     if target is not None:
         target.write_text(text, encoding="utf-8")

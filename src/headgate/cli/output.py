@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -43,6 +44,12 @@ class Output:
         """Let the parts of a real run say what happens to them."""
         if not self.quiet:
             logging.getLogger("headgate").setLevel(logging.INFO)
+
+    def working(self, what: str) -> AbstractContextManager[object]:
+        """A sign of life on the terminal during work whose length is not known."""
+        if self.quiet or not self.err.is_terminal:
+            return nullcontext()
+        return self.err.status(what)
 
     def say(self, message: str) -> None:
         """What is going on, unless it should be quiet."""

@@ -35,7 +35,9 @@ def replay(
     rows = []
     repeated = True
     for spec in policies or (header.policy,):
-        ticks = list(replay_ticks(reader, policy=make_policy(spec), guards=made_guards))
+        made_policy = make_policy(spec)
+        with output.working(f"deciding again with {spec} …"):
+            ticks = list(replay_ticks(reader, policy=made_policy, guards=made_guards))
         if not ticks:
             raise UserMistake(f"journal {journal} holds no ticks; let the app run for a period of its policy first")
         same = sum(tick.same for tick in ticks)
@@ -46,11 +48,14 @@ def replay(
         output.show(replay_table(spec, ticks))
     results = []
     if simulated:
-        scenario = calibrate(reader.samples(), name=header.app)
-        results = [
-            simulate_recorded(reader, policy=spec, guards=guards or header.guards, scenario=scenario, seed=output.seed)
-            for spec in policies or (header.policy,)
-        ]
+        with output.working("simulating …"):
+            scenario = calibrate(reader.samples(), name=header.app)
+            results = [
+                simulate_recorded(
+                    reader, policy=spec, guards=guards or header.guards, scenario=scenario, seed=output.seed
+                )
+                for spec in policies or (header.policy,)
+            ]
         output.show(comparison_table(results, title="simulated"))
     if output.as_json:
         output.document(

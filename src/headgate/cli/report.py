@@ -27,11 +27,13 @@ def report(*, journals: tuple[Path, ...], page: Path, title: str | None, slo_lat
     runs, results = [], []
     for path in journals:
         reader = read_journal(path)
-        result = score_recorded(reader, slo_latency_s=slo_latency_s)
+        with output.working(f"reading {path} …"):
+            result = score_recorded(reader, slo_latency_s=slo_latency_s)
         label = result.policy if len(journals) == 1 else f"{path.stem}: {result.policy}"
         results.append(result)
         runs.append(ReportRun(label=label, reader=reader, result=result))
-    write_report(runs, page, title=title)
+    with output.working(f"writing {page} …"):
+        write_report(runs, page, title=title)
     output.say(f"report: {page}")
     if output.as_json:
         output.document({"rows": [result.to_document() for result in results], "report": str(page)})

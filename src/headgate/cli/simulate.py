@@ -10,6 +10,7 @@ from headgate.cli.output import Output, everywhere
 from headgate.cli.params import FILE, simulation_options, workload_options
 from headgate.core.allocation import Bounds
 from headgate.report import ReportRun, write_report
+from headgate.report.progress import progress
 from headgate.report.tables import result_table
 from headgate.sim import load_scenario
 from headgate.wiring.simulation import save_journal
@@ -47,17 +48,20 @@ def simulate(
     for path in (journal_path, page):
         if path is not None:
             check_writable(path, what="output")
-    run = run_simulation(
-        policy=policy,
-        workload=parse_workload(workload, peak=peak, duration_s=duration_s, time_scale=time_scale, seed=output.seed),
-        scenario=load_scenario(scenario),
-        bounds=bounds,
-        executors=initial,
-        guards=guards,
-        process=process,
-        seed=output.seed,
-        slo_latency_s=slo_latency_s,
-    )
+    load = parse_workload(workload, peak=peak, duration_s=duration_s, time_scale=time_scale, seed=output.seed)
+    with progress("simulating", load.duration_s, console=output.err, quiet=output.quiet) as advance:
+        run = run_simulation(
+            policy=policy,
+            workload=load,
+            advance=advance,
+            scenario=load_scenario(scenario),
+            bounds=bounds,
+            executors=initial,
+            guards=guards,
+            process=process,
+            seed=output.seed,
+            slo_latency_s=slo_latency_s,
+        )
     if journal_path is not None:
         save_journal(run.journal, journal_path)
         output.say(f"journal: {journal_path}")

@@ -49,9 +49,7 @@ def diagnose(evaluation: Evaluation, knowledge: Knowledge, wanted: Allocation) -
 
 def _has_newcomer(evaluation: Evaluation) -> bool:
     """A new executor's first tasks are long by themselves and say nothing about partitions."""
-    return any(
-        executor.age_s is not None and executor.age_s < _NEWCOMER_S for executor in evaluation.working_executors
-    )
+    return any(executor.age_s is not None and executor.age_s < _NEWCOMER_S for executor in evaluation.working_executors)
 
 
 def _is_behind(operator: OperatorEvaluation) -> bool:

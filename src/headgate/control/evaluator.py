@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from itertools import pairwise
+from operator import sub
 
 from headgate.control.latency import LatencyTrack
 from headgate.core.evaluation import (
@@ -105,7 +105,8 @@ class Evaluator:
         done = max(0.0, newest.done_records - first.done_records)
         batches = [batch for part in parts[1:] for batch in part.batches]
         arrived_rate, arrived = _arrivals(parts)
-        tasks = _mean([batch.tasks for batch in batches])
+        typical = _typical_batch(batches, newest.records_limit) if self._at_batch_end else None
+        tasks = _mean([batch.tasks for batch in batches]) if typical is None else typical.tasks
         instances = newest.parallelism if newest.parallelism is not None else slots
         if slots:
             instances = min(instances, slots)
@@ -136,7 +137,7 @@ class Evaluator:
             batch_delay_s=_batch_delay_s(batches) if self._at_batch_end else None,
             partitions=newest.partitions,
             latency_s=self._latency[newest.name].spread(since_s=window[0].time_s),
-            batch=_typical_batch(batches, newest.records_limit) if self._at_batch_end else None,
+            batch=typical,
         )
 
 
@@ -156,10 +157,9 @@ def _arrivals(parts: list[OperatorSample]) -> tuple[float | None, float | None]:
 def _executors(window: list[Sample]) -> tuple[ExecutorEvaluation, ...]:
     newest = window[-1]
     first_seen: dict[str, tuple[float, ExecutorSample]] = {}
-    for sample in window[:-1]:
-        for executor in sample.executors:
-            first_seen.setdefault(executor[0], (sample.time_s, executor))
-    return tuple(_executor(executor, newest.time_s, first_seen.get(executor[0])) for executor in newest.executors)
+    for sample in reversed(window[:-1]):
+        first_seen |= {executor.id: (sample.time_s, executor) for executor in sample.executors}
+    return tuple([_executor(executor, newest.time_s, first_seen.get(executor.id)) for executor in newest.executors])
 
 
 def _executor(now: ExecutorSample, now_s: float, before: tuple[float, ExecutorSample] | None) -> ExecutorEvaluation:
@@ -184,31 +184,27 @@ def _executor(now: ExecutorSample, now_s: float, before: tuple[float, ExecutorSa
 
 def _batch_delay_s(batches: list[Batch]) -> float | None:
     """Records come evenly between two batch starts, so they wait half of that time on average."""
-    gaps = [later.started_s - earlier.started_s for earlier, later in pairwise(batches)]
+    starts_s = [batch.started_s for batch in batches]
+    gaps = list(map(sub, starts_s[1:], starts_s))
     return sum(gaps) / len(gaps) / 2 if gaps else None
 
 
 def _typical_batch(batches: list[Batch], records_limit: float | None) -> BatchEvaluation | None:
     if not batches:
         return None
-    count = len(batches)
-    duration_s = records = largest = 0.0
-    for batch in batches:
-        duration_s += batch.finished_s - batch.started_s
-        taken = batch.end_record - batch.first_record
-        records += taken
-        if taken > largest:
-            largest = taken
+    columns = zip(*batches, strict=True)
+    _, started_s, finished_s, first, end, tasks, run_s, longest_task_s, mean_task_s, sink_s, _ = columns
+    count, taken = len(batches), list(map(sub, end, first))
     return BatchEvaluation(
         count=count,
-        duration_s=duration_s / count,
-        records=records / count,
-        largest_records=largest,
-        tasks=_mean([batch.tasks for batch in batches]),
-        run_s=_mean([batch.run_s for batch in batches]),
-        longest_task_s=_mean([batch.longest_task_s for batch in batches]),
-        mean_task_s=_mean([batch.mean_task_s for batch in batches]),
-        sink_s=_mean([batch.sink_s for batch in batches]),
+        duration_s=sum(map(sub, finished_s, started_s)) / count,
+        records=sum(taken) / count,
+        largest_records=max(0.0, *taken),
+        tasks=_mean(tasks),
+        run_s=_mean(run_s),
+        longest_task_s=_mean(longest_task_s),
+        mean_task_s=_mean(mean_task_s),
+        sink_s=_mean(sink_s),
         records_limit=records_limit,
     )
 

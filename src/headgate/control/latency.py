@@ -7,11 +7,16 @@ curve are forgotten as soon as batches have passed them, so memory follows the l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import accumulate
+from operator import mul
 
 from headgate.core.evaluation import Spread
 from headgate.core.sample import ArrivalPoint, Batch
+
+_SHARES = (0.5, 0.95, 0.99)
 
 
 class LatencyTrack:
@@ -28,55 +33,45 @@ class LatencyTrack:
         for point in arrivals:
             if not curve or (point[0] > curve[-1][0] and point[1] >= curve[-1][1]):
                 curve.append(point)
-        pieces = self._pieces
         for batch in batches:
-            finished_s = batch[2] if self._at_batch_end else (batch[1] + batch[2]) / 2
-            for waited_since_s, records in self._arrivals_of(batch[3], batch[4]):
-                wait_s = finished_s - waited_since_s
-                pieces.append((batch[2], wait_s if wait_s > 0.0 else 0.0, records))
+            self._match(batch)
+        pieces = self._pieces
         if pieces:
             oldest_s = pieces[-1][0] - self._keep_s
             while pieces[0][0] < oldest_s:
                 pieces.popleft()
 
-    def _arrivals_of(self, first: float, end: float) -> Iterator[tuple[float, float]]:
-        """Mean arrival time and number of the records in [first, end), piece by piece of the curve."""
-        curve = self._curve
-        while len(curve) >= 2 and curve[1][1] <= first:
-            curve.popleft()
-        while first < end and len(curve) >= 2:
-            (start_s, low), (stop_s, high) = curve[0], curve[1]
-            if high <= low or first < low:
-                if first < low:
-                    first = min(low, end)
-                    continue
+    def _match(self, batch: Batch) -> None:
+        """Cut a batch where the curve bends; on average, the records of a piece came at its middle."""
+        curve, keep = self._curve, self._pieces.append
+        started_s, ended_s, first, end = batch[1:5]
+        finished_s = ended_s if self._at_batch_end else (started_s + ended_s) / 2
+        while len(curve) >= 2:
+            start_s, low = curve[0]
+            stop_s, high = curve[1]
+            if high <= first:
                 curve.popleft()
                 continue
-            upper = end if end < high else high
-            per_record_s = (stop_s - start_s) / (high - low)
-            yield start_s + ((first + upper) / 2 - low) * per_record_s, upper - first
-            if upper < high:
+            if first < low:
+                first = low
+            if first >= end:
                 return
-            first = upper
-            curve.popleft()
+            upper = end if end <= high else high
+            came_s = start_s + ((first + upper) / 2 - low) * ((stop_s - start_s) / (high - low))
+            keep((ended_s, finished_s - came_s if finished_s > came_s else 0.0, upper - first))
+            if end <= high:
+                return
+            first = high
 
     def spread(self, *, since_s: float) -> Spread | None:
         """Of the records finished since then, weighted by records."""
         recent = sorted([(wait_s, records) for finished_s, wait_s, records in self._pieces if finished_s > since_s])
-        total = mean = 0.0
-        for wait_s, records in recent:
-            total += records
-            mean += wait_s * records
+        if not recent:
+            return None
+        waits_s, records = zip(*recent, strict=True)
+        summed = list(accumulate(records))
+        total = summed[-1]
         if total <= 0:
             return None
-        mean /= total
-        marks = (0.5 * total, 0.95 * total, 0.99 * total)
-        found: list[float] = []
-        seen = 0.0
-        for wait_s, records in recent:
-            seen += records
-            while len(found) < 3 and seen >= marks[len(found)]:
-                found.append(wait_s)
-        longest_s = recent[-1][0]
-        found.extend([longest_s] * (3 - len(found)))
-        return Spread(mean=mean, p50=found[0], p95=found[1], p99=found[2], max=longest_s)
+        p50, p95, p99 = (waits_s[min(bisect_left(summed, share * total), len(recent) - 1)] for share in _SHARES)
+        return Spread(mean=sum(map(mul, waits_s, records)) / total, p50=p50, p95=p95, p99=p99, max=waits_s[-1])

@@ -72,8 +72,6 @@ class Loop:
         self._problem: str | None = None
         self._ended = False
 
-    # -- running -----------------------------------------------------------------------------
-
     def run(self, *, until_s: float | None = None) -> None:
         """Turn until stopped, until the stream ends, until a permanent error, or until a time."""
         try:
@@ -110,10 +108,15 @@ class Loop:
         self._started_s = self._clock.now_s()
         looks_back_s = max((guard.looks_back_s for guard in self._guards), default=0.0)
         memory = LoopMemory(description=description, looks_back_s=looks_back_s, started_s=self._started_s)
-        last, resumed_policy = self._journal.last_tick(), None
+        last = self._journal.last_tick()
         if last is not None:
-            resumed_policy = self._journal.header().policy
-            memory.recall(self._journal, same_policy=resumed_policy == self._policy_spec)
+            recorded = self._journal.header()
+            if recorded.app != description.app:
+                raise UserMistake(
+                    f"the journal is of app '{recorded.app}', and this is app '{description.app}'; "
+                    "give every app a journal of its own"
+                )
+            memory.recall(self._journal, same_policy=recorded.policy == self._policy_spec)
         self._epoch = max(description.newest_epoch, last.epoch if last is not None else 0) + 1
         self._journal.open_run(
             JournalHeader(
@@ -166,8 +169,6 @@ class Loop:
                 self._decide_now = False
                 self._tick(now_s, fresh=collected)
 
-    # -- collect -----------------------------------------------------------------------------
-
     def _collect(self) -> bool:
         assert self._evaluator is not None
         try:
@@ -183,8 +184,6 @@ class Loop:
             log.info("working again after: %s", self._problem)
             self._problem = None
         return True
-
-    # -- decide and act ----------------------------------------------------------------------
 
     def _tick(self, now_s: float, *, fresh: bool) -> None:
         assert self._memory is not None
@@ -288,8 +287,6 @@ class Loop:
 
     def _say(self, message: str) -> None:
         log.info("%s", message)
-
-    # -- a person's hand ---------------------------------------------------------------------
 
     def status(self) -> Status:
         memory, description, evaluator = self._memory, self._description, self._evaluator

@@ -50,6 +50,8 @@ class Bounds:
         return ruling.changed(resized(ruling, max(limit, bounds.least), knowledge), reason)
 
     def _parallelism(self, ruling: Ruling, evaluation: Evaluation | None, knowledge: Knowledge) -> Ruling:
+        if not ruling.allocation.parallelism:
+            return ruling
         limits = {} if evaluation is None else {one.name: one.max_parallelism for one in evaluation.operators}
         limits |= {one.name: one.max_parallelism for one in knowledge.description.graph if one.max_parallelism}
         for name, wanted in ruling.allocation.parallelism.items():

@@ -24,8 +24,9 @@ the least and greatest size are left to the bounds guard.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, ClassVar, NamedTuple
 
 from headgate.core.allocation import Dimension
@@ -49,19 +50,40 @@ _SELECT = tuple(select.value for select in Select)
 
 
 class _Usage(NamedTuple):
-    """What one executor uses and offers, in thousandths of a core."""
+    """What some executors use and offer together, in thousandths of a core."""
 
     used: int
     offered: int
 
+    @classmethod
+    def of(cls, executors: Iterable[ExecutorEvaluation], *, assumed: float | None = None) -> _Usage:
+        """As measured, or with the same share assumed for each."""
+        used = offered = 0
+        for executor in executors:
+            busy = executor.busy if assumed is None else assumed
+            cores = 1000 * max(1, executor.cores)
+            used += round(min(max(0.0, busy or 0.0), _MOST_BUSY) * cores)
+            offered += cores
+        return cls(used, offered)
 
-_Recommendations = list[tuple[float, int]]
-"""Time and size of what was recommended before any damping, oldest first."""
+    def plus(self, other: _Usage) -> _Usage:
+        return _Usage(self.used + other.used, self.offered + other.offered)
+
+    @property
+    def percent(self) -> int:
+        """Utilisation in whole percent, cut off, as Kubernetes reckons."""
+        return self.used * 100 // self.offered
+
+
+_Pairs = list[tuple[float, int]]
+"""Times and numbers of executors, oldest first."""
 
 
 class _Memory(NamedTuple):
-    recommendations: _Recommendations
-    changes: tuple[SizeChange, ...]
+    recommendations: _Pairs
+    """Sizes that were recommended, before any damping."""
+    changes: _Pairs
+    """By how many the size changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +141,15 @@ class Hpa:
         """The size that the utilisation calls for, before any damping, and why; no size without figures."""
         working = evaluation.working_executors
         young: list[ExecutorEvaluation] = []
-        older: list[ExecutorEvaluation] = []
+        missing: list[ExecutorEvaluation] = []
+        ready: list[ExecutorEvaluation] = []
         for executor in working:
-            (young if self._is_young(executor) else older).append(executor)
-        ready = [_usage(executor, executor.busy) for executor in older if executor.busy is not None]
-        missing = [executor for executor in older if executor.busy is None]
-        cores = max((executor.cores for executor in working), default=1)
+            if executor.age_s is not None and executor.age_s < self.initialization_s:
+                young.append(executor)
+            elif executor.busy is None:
+                missing.append(executor)
+            else:
+                ready.append(executor)
         pending = max(0, evaluation.pending_executors)
         inputs: dict[str, Any] = {
             "current": current,
@@ -136,33 +161,34 @@ class Hpa:
         }
         if not ready:
             return None, self._without_figures(inputs)
-        percent = _percent(ready)
+        usage = _Usage.of(ready)
+        percent = usage.percent
         ratio = self._ratio(percent)
         inputs |= {"utilisation": percent / 100, "ratio": ratio}
         counts_idle = (len(young) + pending > 0) and ratio > 1
         if not counts_idle and not missing:
             if self._tolerates(ratio):
                 return current, self._within_tolerance(inputs, percent)
-            return _whole(ratio * len(ready)), self._by_ratio(inputs, percent, _whole(ratio * len(ready)))
-        usages = list(ready)
+            size = _whole(ratio * len(ready))
+            return size, self._by_ratio(inputs, percent, size)
+        counted = len(ready)
         if ratio != 1:
-            usages += [_usage(executor, 0.0 if ratio > 1 else max(1.0, self.target)) for executor in missing]
+            usage = usage.plus(_Usage.of(missing, assumed=0.0 if ratio > 1 else max(1.0, self.target)))
+            counted += len(missing)
         if counts_idle:
-            usages += [_usage(executor, 0.0) for executor in young]
-            usages += [_Usage(used=0, offered=1000 * cores)] * pending
-        assumed = _percent(usages)
+            cores = max(executor.cores for executor in working)
+            usage = usage.plus(_Usage.of(young, assumed=0.0)).plus(_Usage(used=0, offered=1000 * cores * pending))
+            counted += len(young) + pending
+        assumed = usage.percent
         new_ratio = self._ratio(assumed)
-        inputs |= {"assumed_utilisation": assumed / 100, "assumed_ratio": new_ratio, "counted": len(usages)}
+        inputs |= {"assumed_utilisation": assumed / 100, "assumed_ratio": new_ratio, "counted": counted}
         if self._tolerates(new_ratio):
             return current, self._within_tolerance(inputs, assumed)
-        size = _whole(new_ratio * len(usages))
+        size = _whole(new_ratio * counted)
         reverses = (ratio < 1 < new_ratio) or (new_ratio < 1 < ratio)
         if reverses or (new_ratio < 1 and size > current) or (new_ratio > 1 and size < current):
             return current, self._direction_unsure(inputs, percent, assumed)
         return size, self._by_ratio(inputs, assumed, size)
-
-    def _is_young(self, executor: ExecutorEvaluation) -> bool:
-        return executor.age_s is not None and executor.age_s < self.initialization_s
 
     def _ratio(self, percent: int) -> float:
         return percent / round(self.target * 100, 6)
@@ -171,31 +197,34 @@ class Hpa:
         # The ends belong to the band; without rounding 1.1 would be outside of 0.1 around 1.
         return round(abs(1 - ratio), 9) <= self.tolerance
 
-    def _stabilise(self, desired: int, current: int, earlier: _Recommendations, now_s: float) -> int:
+    def _stabilise(self, desired: int, current: int, earlier: _Pairs, now_s: float) -> int:
         up_since_s, down_since_s = now_s - self.up_stabilization_s, now_s - self.down_stabilization_s
-        recent_up = [size for time_s, size in earlier if time_s > up_since_s]
-        recent_down = [size for time_s, size in earlier if time_s > down_since_s]
-        least, greatest = min([desired, *recent_up]), max([desired, *recent_down])
+        least = greatest = desired
+        for time_s, size in earlier:
+            if time_s > up_since_s and size < least:
+                least = size
+            if time_s > down_since_s and size > greatest:
+                greatest = size
         return min(max(current, least), greatest)
 
-    def _limit(self, desired: int, current: int, changes: tuple[SizeChange, ...], now_s: float) -> int:
+    def _limit(self, desired: int, current: int, earlier: _Pairs, now_s: float) -> int:
+        if desired == current:
+            return desired
+        changes = tuple(starmap(SizeChange, earlier))
         if desired > current:
             rules = parse_rules(self.up_rules, where="up_rules")
             return min(desired, upper_limit(current, changes=changes, now_s=now_s, rules=rules, select=self.up_select))
-        if desired < current:
-            rules = parse_rules(self.down_rules, where="down_rules")
-            return max(
-                desired, lower_limit(current, changes=changes, now_s=now_s, rules=rules, select=self.down_select)
-            )
-        return desired
+        rules = parse_rules(self.down_rules, where="down_rules")
+        return max(desired, lower_limit(current, changes=changes, now_s=now_s, rules=rules, select=self.down_select))
 
     def _memorise(self, memory: _Memory, now_s: float, current: int) -> Mapping[str, Any]:
         oldest_s = now_s - max(self.up_stabilization_s, self.down_stabilization_s)
+        oldest_change_s = now_s - LONGEST_PERIOD_S
         return {
             "time_s": now_s,
             "executors": current,
             "recommendations": [[time_s, size] for time_s, size in memory.recommendations if time_s > oldest_s],
-            "changes": [[one.time_s, one.executors] for one in memory.changes if one.time_s > now_s - LONGEST_PERIOD_S],
+            "changes": [[time_s, executors] for time_s, executors in memory.changes if time_s > oldest_change_s],
         }
 
     def _without_figures(self, inputs: Mapping[str, Any]) -> Reason:
@@ -241,16 +270,6 @@ class Hpa:
         return Reason(by=self.name, code="rate-limited", message=message, inputs=inputs)
 
 
-def _usage(executor: ExecutorEvaluation, busy: float) -> _Usage:
-    offered = 1000 * max(1, executor.cores)
-    return _Usage(used=round(min(max(0.0, busy), _MOST_BUSY) * offered), offered=offered)
-
-
-def _percent(usages: list[_Usage]) -> int:
-    """Utilisation in whole percent, cut off, as Kubernetes reckons."""
-    return sum(usage.used for usage in usages) * 100 // sum(usage.offered for usage in usages)
-
-
 def _whole(size: float) -> int:
     """Rounded up, without the float noise that would add an executor."""
     return max(0, math.ceil(round(size, 9)))
@@ -259,17 +278,17 @@ def _whole(size: float) -> int:
 def _remember(knowledge: Knowledge, now_s: float) -> _Memory:
     """What the last tick left, with the change of size that followed it."""
     current, memory = knowledge.current.executors, knowledge.memory
-    changes = tuple(SizeChange(time_s, size) for time_s, size in _pairs(memory.get("changes")))
     before, time_s = memory.get("executors"), memory.get("time_s")
     if not isinstance(before, int) or not isinstance(time_s, int | float):
         # The first tick: the size that was found counts as recommended, so that nothing shrinks at once.
-        return _Memory([(now_s, current)], ())
+        return _Memory([(now_s, current)], [])
+    changes = _pairs(memory.get("changes"))
     if current != before:
-        changes = (*changes, SizeChange(time_s, current - before))
+        changes.append((time_s, current - before))
     return _Memory(_pairs(memory.get("recommendations")), changes)
 
 
-def _pairs(value: Any) -> list[tuple[float, int]]:
+def _pairs(value: Any) -> _Pairs:
     """Pairs of time and number; a memory of other origin, which holds anything else, is forgotten."""
     try:
         return [(float(time_s), int(number)) for time_s, number in value]

@@ -129,11 +129,7 @@ def decisions(course: Course) -> str:
 
 
 def _decision_table(course: Course, rows: Sequence[DecisionRow]) -> str:
-    lines = [_decision_row(course, row) for row in rows[:_MOST_ROWS]]
-    if len(rows) > _MOST_ROWS:
-        lines.append(
-            f'<tr><td colspan="4">… and {wording.number(len(rows) - _MOST_ROWS)} more rows in the journal</td></tr>'
-        )
+    lines = [_decision_row(course, row) for row in rows[:_MOST_ROWS]] + _left_off(len(rows))
     return _table("<th>time</th><th>executors</th><th>policy wanted</th><th>why</th>", lines)
 
 
@@ -188,11 +184,18 @@ def events(course: Course) -> str:
         f'<td class="when">{wording.elapsed(event.time_s - course.started_s)}</td><td>{EVENT_NAMES[event.kind]}</td>'
         f"<td>{escape(event.executor or '')}</td><td>{escape(event.message)}</td></tr>"
         for event in found[:_MOST_ROWS]
-    ]
+    ] + _left_off(len(found))
     table = _table("<th>time</th><th>event</th><th>executor</th><th>what</th>", rows)
     words = f"{wording.counted(len(found), 'event')}, {wording.counted(len(alarming), 'alarming one')}"
     opened = " open" if len(found) <= _SHORT_TABLE else ""
     return f"<details{opened}><summary>{words}</summary>{table}</details>"
+
+
+def _left_off(count: int) -> list[str]:
+    """Says, in a row of its own, how many of so many rows the table does not show."""
+    if count <= _MOST_ROWS:
+        return []
+    return [f'<tr><td colspan="4">… and {wording.number(count - _MOST_ROWS)} more rows in the journal</td></tr>']
 
 
 def _table(head: str, rows: Iterable[str], *, kind: str = "") -> str:

@@ -53,10 +53,14 @@ class Stretches:
 
     def latencies(self) -> Distribution | None:
         """Of the records that are finished."""
+        return Distribution.of(*self.latency_ranges(), self.records[self.finished])
+
+    def latency_ranges(self) -> tuple[Series, Series]:
+        """The least and the greatest latency of each stretch that is finished; its records lie evenly between."""
         done = self.finished
         first = np.maximum(self.finished0_s[done] - self.arrived0_s[done], 0.0)
         last = np.maximum(self.finished1_s[done] - self.arrived1_s[done], 0.0)
-        return Distribution.of(np.minimum(first, last), np.maximum(first, last), self.records[done])
+        return np.minimum(first, last), np.maximum(first, last)
 
     def ages(self, now_s: float) -> Distribution | None:
         """How long the records that are not finished have been waiting."""
@@ -160,20 +164,24 @@ class LatencyOverTime:
 
 
 def latency_over_time(runs: Stretches, *, start_s: float, window_s: float) -> LatencyOverTime:
+    """A stretch belongs to the window in which its middle record was finished."""
     done = runs.finished
-    weight = runs.records[done]
-    finished = (runs.finished0_s[done] + runs.finished1_s[done]) / 2
-    latency = np.maximum(finished - (runs.arrived0_s[done] + runs.arrived1_s[done]) / 2, 0.0)
-    window = np.floor((finished - start_s) / window_s)
-    order = np.lexsort((latency, window))
-    window, latency, weight = window[order], latency[order], weight[order]
-    begins = np.flatnonzero(np.diff(window, prepend=-np.inf) > 0)
-    summed = np.concatenate([[0.0], np.cumsum(weight)])
-    before, after = summed[begins], summed[np.append(begins[1:], len(weight))] if len(begins) else summed[:0]
-    reached = np.searchsorted(summed[1:], before + 0.95 * (after - before), side="left")
-    means = np.add.reduceat(weight * latency, begins) / (after - before) if len(begins) else np.zeros(0)
+    finished_s = (runs.finished0_s[done] + runs.finished1_s[done]) / 2
+    windows, index = np.unique(np.floor((finished_s - start_s) / window_s), return_inverse=True)
+    low, high = runs.latency_ranges()
+    share = runs.records[done] / np.bincount(index, weights=runs.records[done])[index]
+    means: Series = np.bincount(index, weights=share * (low + high) / 2, minlength=len(windows)).astype(np.float64)
     return LatencyOverTime(
-        time_s=start_s + (window[begins] + 0.5) * window_s,
+        time_s=start_s + (windows + 0.5) * window_s,
         mean_s=means,
-        p95_s=latency[np.minimum(reached, max(len(latency) - 1, 0))] if len(begins) else np.zeros(0),
+        p95_s=_quantiles(low, high, share, index, count=len(windows), of=0.95),
     )
+
+
+def _quantiles(low: Series, high: Series, share: Series, group: NDArray[np.intp], *, count: int, of: float) -> Series:
+    """A quantile of each group: all groups, of weight 1 each, side by side on one axis."""
+    apart = high.max(initial=0.0) + 1.0
+    joint = Distribution.of(low + group * apart, high + group * apart, share)
+    if joint is None:
+        return np.zeros(0)
+    return np.array([joint.quantile((number + of) / count) - number * apart for number in range(count)])

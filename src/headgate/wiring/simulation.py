@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,29 +43,31 @@ def simulate(
     seed: int = 0,
     sampling_interval_s: float = _SIMULATED_INTERVAL_S,
     slo_latency_s: float = 10.0,
+    advance: Callable[[float], None] | None = None,
 ) -> SimulatedRun:
-    """One policy on one workload in virtual time."""
-    clock = VirtualClock()
-    app = SimulatedApp(
-        scenario,
-        arrivals(workload, process=process, seed=seed),
-        bounds=bounds,
-        clock=clock,
-        seed=seed,
-        executors=executors,
-    )
-    journal = MemoryJournal()
+    """One policy on one workload in virtual time; ``advance`` is told how many more seconds have passed."""
     made = make_policy(policy)
-    loop = make_loop(
-        app,
-        policy=made,
-        guards=make_guards(guards),
-        journal=journal,
-        clock=clock,
-        sampling_interval_s=sampling_interval_s,
-        extra={"workload": workload.name, "scenario": scenario.name, "seed": seed},
-    )
     with _uncollected():
+        clock = VirtualClock()
+        app = SimulatedApp(
+            scenario,
+            arrivals(workload, process=process, seed=seed),
+            bounds=bounds,
+            clock=clock,
+            seed=seed,
+            executors=executors,
+        )
+        journal = MemoryJournal()
+        loop = make_loop(
+            app,
+            policy=made,
+            guards=make_guards(guards),
+            journal=journal,
+            clock=clock,
+            sampling_interval_s=sampling_interval_s,
+            extra={"workload": workload.name, "scenario": scenario.name, "seed": seed},
+            on_tick=None if advance is None else lambda _: advance(made.period_s),
+        )
         loop.run(until_s=workload.duration_s)
         result = score(journal, workload=workload.name, scenario=scenario.name, seed=seed, slo_latency_s=slo_latency_s)
     return SimulatedRun(journal=journal, result=result)
@@ -80,6 +82,10 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                # Count all that there is as old; else the collector would go through the whole run at once.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from headgate.control.loop import Loop
 from headgate.core.allocation import Bounds
+from headgate.core.decision import Tick
 from headgate.core.ports import Agent, Clock, Guard, Journal, Policy
 from headgate.errors import UserMistake
 from headgate.grammar import parse_spec, spell
@@ -21,7 +22,7 @@ def make_policy(policy: str | Policy) -> Policy:
     """A policy from its spec; a policy object as it is."""
     if isinstance(policy, str):
         return parse_spec(policy, known_policies(), kind="policy")
-    if not isinstance(policy, Policy):
+    if isinstance(policy, type) or not isinstance(policy, Policy):
         raise UserMistake(f"policy={policy!r} is neither a name nor a policy; give one as 'hpa:target=0.8'")
     return policy
 
@@ -31,6 +32,9 @@ def make_guards(guards: Sequence[str | Guard]) -> tuple[Guard, ...]:
     made: list[Guard] = [
         parse_spec(guard, GUARDS, kind="guard") if isinstance(guard, str) else guard for guard in guards
     ]
+    for guard in made:
+        if isinstance(guard, type) or not isinstance(guard, Guard):
+            raise UserMistake(f"guards has {guard!r}, which is neither a name nor a guard; give one as 'cooldown'")
     for always in (BoundsGuard(), LeversGuard()):
         if all(guard.name != always.name for guard in made):
             made.append(always)
@@ -38,7 +42,11 @@ def make_guards(guards: Sequence[str | Guard]) -> tuple[Guard, ...]:
 
 
 def make_bounds(executors: Sequence[int]) -> Bounds:
-    if len(executors) != 2 or not all(isinstance(count, int) for count in executors):
+    if (
+        not isinstance(executors, Sequence)
+        or len(executors) != 2
+        or not all(isinstance(count, int) for count in executors)
+    ):
         raise UserMistake(f"executors={executors!r} is not a pair of whole numbers; give (least, most) as in (1, 12)")
     return Bounds(*executors)
 
@@ -53,6 +61,7 @@ def make_loop(
     sampling_interval_s: float = 1.0,
     dry_run: bool = False,
     extra: Mapping[str, Any] | None = None,
+    on_tick: Callable[[Tick], None] | None = None,
 ) -> Loop:
     return Loop(
         agent=agent,
@@ -65,6 +74,7 @@ def make_loop(
         sampling_interval_s=sampling_interval_s,
         dry_run=dry_run,
         extra=extra,
+        on_tick=on_tick,
     )
 
 

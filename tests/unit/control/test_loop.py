@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import pytest
@@ -267,6 +267,15 @@ def test_a_controller_that_comes_back_resumes_size_memory_and_levers_with_a_newe
     assert again.status().levers.paused
     assert bench.ticks[-1].memory["asked"] == 5
     assert [tick.index for tick in bench.ticks] == [0, 1, 2, 3, 4]
+
+
+def test_the_journal_of_another_app_is_refused() -> None:
+    bench = Bench()
+    bench.loop.run(until_s=10)
+    real = bench.agent.describe
+    bench.agent.describe = lambda: replace(real(), app="other")  # type: ignore[method-assign]
+    with pytest.raises(UserMistake, match="of app 'fake', and this is app 'other'"):
+        bench.new_loop().run(until_s=20)
 
 
 def test_the_end_of_the_stream_ends_the_loop() -> None:

@@ -228,3 +228,18 @@ def test_a_long_run_shows_its_changes_apart_from_its_quiet_times(
     assert apart.count('class="row-change"') == whole.count('class="row-change"') == changes
     assert "row-quiet" not in apart
     assert "row-quiet" in whole
+
+
+def test_a_table_that_is_cut_says_how_much_it_leaves_off(
+    hour: MemoryJournal, written: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = sum(len(sample.events) for sample in hour.samples())
+    assert "more rows in the journal" not in written(ReportRun(label="hpa", reader=hour))
+
+    monkeypatch.setattr("headgate.report.sections._MOST_ROWS", 2)
+    text = written(ReportRun(label="hpa", reader=hour))
+
+    parsed(text)
+    (table,) = re.findall(r"<details[^>]*><summary>[^<]* events?, .*?</details>", text)
+    assert f"… and {events - 2} more rows in the journal" in plain(table)
+    assert table.count('<td class="when">') == 2

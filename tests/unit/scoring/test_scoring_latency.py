@@ -167,7 +167,29 @@ def test_latency_over_time_says_when_it_was_bad() -> None:
     over_time = RunSeries.from_journal(steady_run()).latency_over_time(window_s=10)
     assert over_time.time_s.tolist() == [5, 15]
     assert over_time.mean_s == pytest.approx([4.5, 4.5])
-    assert over_time.p95_s == pytest.approx([4.5, 4.5])
+    assert over_time.p95_s == pytest.approx([6.75, 6.75])
+
+
+def test_latency_over_time_is_exact_within_a_batch() -> None:
+    """Ten records a second. Latencies of 0 to 8 s and of 1 to 3 s in the first window, of 2 to 7 s in the second.
+
+    In the first, 80 and 20 of 100 records: above x there are 80 (8 − x) ÷ 8, which are 5 at x = 7.5.
+    """
+    batches = [batch(0, 80, 8, 8), batch(80, 100, 10, 11), batch(100, 150, 15, 17)]
+    sample = Sample(time_s=20, operators=(operator([(0, 0), (15, 150)], batches),))
+    run = RecordedRun(run_samples=[sample], sampling_interval_s=20)
+    over_time = RunSeries.from_journal(run).latency_over_time(window_s=12)
+    assert over_time.time_s.tolist() == [6, 18]
+    assert over_time.mean_s == pytest.approx([(80 * 4 + 20 * 2) / 100, 4.5])
+    assert over_time.p95_s == pytest.approx([7.5, 6.75])
+
+
+def test_latency_over_time_does_not_depend_on_how_much_came_in_other_windows() -> None:
+    points = [(0, 0), (1, 10**9), (20, 10**9), (22, 10**9 + 4)]
+    batches = [batch(0, 10**9, 1, 5), batch(10**9, 10**9 + 4, 22, 23)]
+    run = RecordedRun(run_samples=[Sample(time_s=30, operators=(operator(points, batches),))], sampling_interval_s=30)
+    over_time = RunSeries.from_journal(run).latency_over_time(window_s=10)
+    assert over_time.p95_s == pytest.approx([4.95, 2.9], abs=1e-4)
 
 
 def test_latency_over_time_takes_the_95th_of_a_hundred_records() -> None:
