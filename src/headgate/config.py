@@ -65,7 +65,9 @@ class PipelineTable(_Table):
 
     file: Path
     function: str = "start"
-    options: dict[str, Any] = Field(default_factory=dict, description="keyword arguments of the function")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="keyword arguments of the function; {folder} in a text is the app's folder"
+    )
 
 
 class ControllerTable(_Table):
@@ -78,6 +80,7 @@ class ControllerTable(_Table):
     retention_s: Seconds | None = Field(None, description="how long the journal keeps samples and ticks")
     dry_run: bool = False
     process: Literal["thread", "separate"] = Field("thread", description="beside the agent, or a process of its own")
+    port: int = Field(0, ge=0, le=65535, description="where terminals reach the levers; 0 takes any that is free")
 
     @property
     def bounds(self) -> Bounds:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,20 +27,20 @@ name = "{name}"
 folder = "{name}"
 
 [cluster]
-nodes = 2
+nodes = {nodes}
 quota = {quota}
 initial = 1
 
 [stream]
-workload = "constant"
+workload = "{workload}"
 peak = {rate}
 duration_s = {duration_s}
 partitions = 4
-cost_us = 20
+cost_us = {cost_us}
 
 [controller]
 policy = "{policy}"
-executors = [1, 2]
+executors = [1, {nodes}]
 process = "{process}"
 """
 
@@ -47,8 +48,11 @@ process = "{process}"
 def write_app(folder: Path, **options: Any) -> Path:
     defaults = {
         "name": "tested",
+        "nodes": 2,
         "quota": 1.0,
+        "workload": "constant",
         "rate": 500,
+        "cost_us": 20,
         "duration_s": 40,
         "policy": "static:executors=2,period_s=2",
         "process": "thread",
@@ -121,3 +125,29 @@ def executor_pids(home: Path) -> list[int]:
     records = [json.loads(path.read_text()) for path in sorted((home / "clusters").glob("*.json"))]
     seen = [each["pid"] for record in records for each in record["processes"] if each["role"].startswith("executor")]
     return [pid for pid in seen if psutil.pid_exists(pid)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    """What a running app has on this machine, all of which should go with it."""
+
+    processes: tuple[psutil.Process, ...]
+    places: tuple[Path, ...]
+
+    def left(self) -> list[str]:
+        gone, _ = psutil.wait_procs(self.processes, timeout=10)
+        processes = [f"process {each}" for each in self.processes if each not in gone]
+        return processes + [str(place) for place in self.places if place.exists()]
+
+
+def footprint(process: subprocess.Popen[str], home: Path) -> Footprint:
+    """Processes, control groups, scratch folders and entries in the user's state."""
+    clusters = sorted((home / "clusters").glob("*.json"))
+    records = [json.loads(path.read_text()) for path in clusters]
+    places = [Path(record[key]) for record in records for key in ("folder", "groups") if record[key] is not None]
+    parts = sorted((home / "run").glob("*.json"))
+    assert clusters
+    assert parts
+    return Footprint(
+        processes=tuple(psutil.Process(process.pid).children(recursive=True)), places=(*places, *clusters, *parts)
+    )

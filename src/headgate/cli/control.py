@@ -17,7 +17,7 @@ from headgate.control.clock import WallClock
 from headgate.control.loop import Loop
 from headgate.errors import UserMistake
 from headgate.journal import SqliteJournal
-from headgate.link import ControlServer, FollowedAgent, find, register
+from headgate.link import ControlServer, FollowedAgent, check_port, find, register
 from headgate.wiring.specs import check_writable, make_guards, make_loop, make_policy
 
 
@@ -29,6 +29,7 @@ from headgate.wiring.specs import check_writable, make_guards, make_loop, make_p
 @click.option("--sampling-interval", "sampling_interval_s", type=DURATION, default="1s", show_default=True)
 @click.option("--retention", "retention_s", type=DURATION, help="How long the journal keeps samples and ticks.")
 @click.option("--dry-run", is_flag=True, help="Decide without acting.")
+@click.option("--port", type=int, default=0, help="Where terminals reach the levers [any that is free].")
 @click.option("--follow-stdin", is_flag=True, hidden=True, help="End when standard input is closed.")
 @click.option("--extra", default="{}", hidden=True, help="JSON object for the journal's header.")
 @everywhere
@@ -41,14 +42,16 @@ def control(
     sampling_interval_s: float,
     retention_s: float | None,
     dry_run: bool,
+    port: int,
     follow_stdin: bool,
     extra: str,
     output: Output,
 ) -> None:
     """Control an app from a process of its own; the stream goes on when this process ends."""
     check_writable(journal_path, what="journal")
-    made_policy, made_guards = make_policy(policy), make_guards(guards)
+    made_policy, made_guards, more = make_policy(policy), make_guards(guards), _extra(extra)
     entry = find("agent", app)
+    check_port(port, what=f"the controller of '{entry.app}'")
     journal = SqliteJournal(journal_path, retention_s=retention_s)
     loop = make_loop(
         FollowedAgent(entry),
@@ -58,13 +61,13 @@ def control(
         clock=WallClock(),
         sampling_interval_s=sampling_interval_s,
         dry_run=dry_run,
-        extra=_extra(extra),
+        extra=more,
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: loop.stop())
     if follow_stdin:
         threading.Thread(target=_stop_with_stdin, args=(loop,), daemon=True).start()
-    server = ControlServer(loop, app=entry.app)
+    server = ControlServer(loop, app=entry.app, port=port)
     server.start()
     try:
         with register(role="controller", app=entry.app, address=server.address, token=server.token):

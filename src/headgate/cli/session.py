@@ -17,6 +17,7 @@ from headgate.core.decision import Outcome
 from headgate.core.status import Controls
 from headgate.errors import UserMistake
 from headgate.journal import read_journal
+from headgate.link import check_port
 from headgate.report import ReportRun, write_report
 from headgate.report.live import LiveView
 from headgate.report.tables import result_table
@@ -71,15 +72,23 @@ def run_to_end(app: AppFile, *, page: Path | None, output: Output) -> Ending:
     make_guards(app.controller.guards)
     if app.stream is not None:
         parse_workload(app.stream.workload, duration_s=app.stream.duration_s, seed=app.stream.seed)
+    check_port(app.controller.port, what=f"the controller of '{app.name}'")
     page = check_writable(page, what="report") if page is not None else app.folder / f"{app.name}.html"
     output.narrate()
-    with _stopped_by_signals() as stop, _running_app(app, output) as running:
+    # In this order, because PySpark takes Ctrl-C for itself while a session starts.
+    with _running_app(app, output) as running, _stopped_by_signals() as stop:
         output.say(f"app '{app.name}' is running; journal: {running.journal}")
         ends_at_s = running.stream.ends_at_s if running.stream is not None else None
         with _view(running.controls, output, title=f"Headgate · {app.name}", ends_at_s=ends_at_s):
             running.wait(stop=stop)
         restarts = running.restarts()
-    return _ending(app, running, restarts=restarts, interrupted=stop.is_set(), page=page)
+    try:
+        return _ending(app, running, restarts=restarts, interrupted=stop.is_set(), page=page)
+    except UserMistake as mistake:
+        if not stop.is_set():
+            raise
+        output.say(f"nothing was recorded that could be reported: {mistake}")
+        raise KeyboardInterrupt from None
 
 
 def tell(ending: Ending, output: Output) -> None:
@@ -131,7 +140,7 @@ def _running_app(app: AppFile, output: Output) -> RunningApp:
 
 @contextlib.contextmanager
 def _stopped_by_signals() -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM ask for a clean end; a second one is obeyed at once."""
+    """Ctrl-C and SIGTERM ask for a clean end with a report; a second one is obeyed at once."""
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 

@@ -8,7 +8,17 @@ terminal; the registry is how they find each other on one machine.
 from headgate.link.agent import AgentServer, RemoteAgent
 from headgate.link.controls import ControlClient, ControlServer
 from headgate.link.following import FollowedAgent
-from headgate.link.registry import Registration, Role, RunningPart, find, register, registry_folder, running
+from headgate.link.registry import (
+    Registration,
+    Role,
+    RunningPart,
+    find,
+    register,
+    registry_folder,
+    running,
+    state_home,
+)
+from headgate.link.server import check_port
 
 __all__ = [
     "AgentServer",
@@ -19,8 +29,10 @@ __all__ = [
     "RemoteAgent",
     "Role",
     "RunningPart",
+    "check_port",
     "find",
     "register",
     "registry_folder",
     "running",
+    "state_home",
 ]

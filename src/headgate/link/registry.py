@@ -70,10 +70,15 @@ class Registration:
         self.remove()
 
 
-def registry_folder() -> Path:
-    """``$HEADGATE_HOME/run``, or a folder of the user's state."""
+def state_home() -> Path:
+    """``$HEADGATE_HOME``, or the folder for Headgate in the user's state."""
     home = os.environ.get(HOME_VARIABLE)
-    return (Path(home) if home else Path(platformdirs.user_state_dir("headgate"))) / "run"
+    return Path(home) if home else Path(platformdirs.user_state_dir("headgate"))
+
+
+def registry_folder() -> Path:
+    """Where running parts leave their files."""
+    return state_home() / "run"
 
 
 def register(*, app: str, role: Role | str, address: str, token: str) -> Registration:

@@ -82,6 +82,11 @@ class JsonServer:
         self.stop()
 
 
+def check_port(port: int, *, what: str, host: str = "127.0.0.1") -> None:
+    """Refuse a port that is not free, before anything is started that would have to be ended again."""
+    JsonServer({}, what=what, host=host, port=port).stop()
+
+
 def _bind(host: str, port: int, *, what: str, calls: Mapping[str, Call], token: str) -> _HttpServer:
     if not 0 <= port <= 65535:
         raise UserMistake(f"port {port} for {what} does not exist; give one from 1 to 65535, or 0 to have one chosen")

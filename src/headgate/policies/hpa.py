@@ -229,6 +229,8 @@ class Hpa:
 
     def _without_figures(self, inputs: Mapping[str, Any]) -> Reason:
         message = f"executors.busy is unknown for every ready executor, so {inputs['current']} stay"
+        if inputs["not_ready"] and not inputs["missing"]:
+            message = f"no executor is {self.initialization_s:g} s old yet, so {inputs['current']} stay"
         return Reason(
             by=self.name, code="missing-metrics", message=message, inputs={**inputs, "needs": list(self.needs)}
         )

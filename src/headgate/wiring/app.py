@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,10 +25,14 @@ from headgate.spark.cluster import LocalCluster
 from headgate.spark.trace_options import TraceOptions
 from headgate.wiring.attachment import Scaler, ServedAgent, attach, serve
 from headgate.wiring.embedded import TraceStream, start_time, start_trace_stream
+from headgate.wiring.pipeline import start_pipeline
 
 log = logging.getLogger("headgate")
 
 Say = Callable[[str], None]
+
+_USERS_MISTAKE = 2
+"""The exit code of a command that was told something impossible."""
 
 
 class RunningApp:
@@ -65,7 +68,8 @@ class RunningApp:
             self.stream = _start_stream(app, app.stream, session)
             self.queries = [self.stream.query]
         else:
-            self.queries = _start_pipeline(app, session)
+            assert app.pipeline is not None
+            self.queries = start_pipeline(app.pipeline, session, folder=app.folder)
         self._stack.callback(self._stop_queries)
         if app.controller.process == "thread":
             self._attach()
@@ -105,6 +109,7 @@ class RunningApp:
             app=self.app.name,
             sampling_interval_s=table.sampling_interval_s,
             retention_s=table.retention_s,
+            port=table.port,
             extra=self.extra(),
         )
         self._stack.enter_context(self._scaler)
@@ -148,6 +153,8 @@ class RunningApp:
                 raise Permanent(f"query of app '{self.app.name}' failed: {first}")
             if not any(query.isActive for query in self.queries):
                 return
+            if self._controller is not None and self._controller.refusal is not None:
+                raise UserMistake(self._controller.refusal)
             if self.stream is not None and self.stream.finished():
                 return
 
@@ -173,6 +180,9 @@ class _ControllerProcess:
         self._journal = journal
         self._say = say
         self._extra = extra
+        self._log = app.folder / "controller.log"
+        self.refusal: str | None = None
+        """Why it cannot work as it is told to; starting it again would not help."""
         self._stop = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._supervise, name="headgate-controller", daemon=True)
@@ -198,15 +208,22 @@ class _ControllerProcess:
         command = [sys.executable, "-m", "headgate", "control", "--app", self._app.name, "--policy", table.policy]
         command += ["--journal", str(self._journal), "--sampling-interval", str(table.sampling_interval_s)]
         command += [word for guard in table.guards for word in ("--guard", guard)]
+        command += ["--port", str(table.port)]
         command += ["--follow-stdin", "--extra", json.dumps(self._extra)]
         command += ["--dry-run"] if table.dry_run else []
         command += ["--retention", str(table.retention_s)] if table.retention_s is not None else []
-        with (self._app.folder / "controller.log").open("ab") as log_file:
-            return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log_file, stderr=log_file)
+        with self._log.open("ab") as log_file:
+            # In a session of its own, because a Ctrl-C is this process's to answer: it lets go when it is time.
+            return subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=log_file, stderr=log_file, start_new_session=True
+            )
 
     def _supervise(self) -> None:
         while not self._stop.wait(1.0):
             if self._process is not None and self._process.poll() is not None:
+                if self._process.returncode == _USERS_MISTAKE:
+                    self.refusal = _last_line(self._log)
+                    return
                 self._say(
                     f"the controller process ended with code {self._process.returncode}; the stream goes on at its "
                     "size, and a new controller is started"
@@ -240,6 +257,11 @@ class _ControllerProcess:
             controls.unpin()
 
 
+def _last_line(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("headgate: ") if lines else f"the controller was refused; see {path}"
+
+
 def _let_go(process: subprocess.Popen[bytes]) -> None:
     """Close its standard input, which it takes as the request to end."""
     if process.stdin is not None:
@@ -261,36 +283,3 @@ def _start_stream(app: AppFile, table: StreamTable, session: SparkSession) -> Tr
     return start_trace_stream(
         session, options, name=app.name, folder=app.folder, trigger_s=table.trigger_s, cost_us=table.cost_us
     )
-
-
-def _start_pipeline(app: AppFile, session: SparkSession) -> list[StreamingQuery]:
-    """Call the user's function; whatever it raises is the user's to see, in one sentence."""
-    assert app.pipeline is not None
-    table = app.pipeline
-    spec = importlib.util.spec_from_file_location(table.file.stem, table.file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with _blaming(str(table.file)):
-        spec.loader.exec_module(module)
-    function = getattr(module, table.function, None)
-    if function is None:
-        raise UserMistake(f"{table.file} has no function '{table.function}'; set pipeline.function to one that it has")
-    with _blaming(f"{table.function} in {table.file}"):
-        started = function(session, **table.options)
-    queries = list(started) if isinstance(started, list | tuple) else [started]
-    if not queries or not all(isinstance(query, StreamingQuery) for query in queries):
-        raise UserMistake(
-            f"{table.function} in {table.file} returned {type(started).__name__}; "
-            "it must return a started StreamingQuery or a list of them"
-        )
-    return queries
-
-
-@contextlib.contextmanager
-def _blaming(place: str) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        first = (str(error).splitlines() or [""])[0]
-        raise UserMistake(f"{place} failed with {type(error).__name__}: {first}; correct it there") from error

@@ -8,56 +8,87 @@ controller process reach it.
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import platformdirs
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.control.clock import WallClock
 from headgate.control.loop import Loop
 from headgate.core.ports import Guard, Policy
 from headgate.core.status import Status
-from headgate.errors import HeadgateError, UserMistake
+from headgate.errors import HeadgateError, NotReady, Permanent, UserMistake
 from headgate.journal import SqliteJournal
-from headgate.link import AgentServer, ControlServer, Registration, register
+from headgate.link import AgentServer, ControlServer, Registration, register, state_home
 from headgate.spark.agent import SparkAgent
 from headgate.wiring.specs import make_bounds, make_guards, make_loop, make_policy
 
 log = logging.getLogger("headgate")
 
 _DAY_S = 86400.0
+_LOOK_EVERY_S = 0.01
+
+_attached: set[str] = set()
+"""Run ids of the queries that have an agent in this process: two would pull at the same executors."""
 
 
 class Scaler:
     """A running controller in this process; leaving its ``with`` block leaves the stream running."""
 
-    def __init__(self, *, loop: Loop, agent: SparkAgent, journal: SqliteJournal, app: str) -> None:
+    def __init__(
+        self,
+        queries: Sequence[StreamingQuery],
+        *,
+        loop: Loop,
+        agent: SparkAgent,
+        journal: SqliteJournal,
+        app: str,
+        port: int = 0,
+    ) -> None:
         self._loop = loop
         self._agent = agent
         self._journal = journal
         self.app = app
         self._failure: HeadgateError | None = None
-        self._server = ControlServer(loop, app=app)
+        self._server = ControlServer(loop, app=app, port=port)
+        self._runs = _run_ids(queries)
+        _attached.update(self._runs)
         self._registration: Registration | None = None
         self._thread = threading.Thread(target=self._run, name=f"headgate-{app}", daemon=True)
 
     def start(self) -> Self:
+        """Begin, and return when there is a status to ask for and levers to pull."""
         self._agent.start()
         self._server.start()
         self._registration = _register("controller", app=self.app, server=self._server)
         self._thread.start()
+        while not self._begun():
+            if self.wait(_LOOK_EVERY_S):
+                break
+        if isinstance(self._failure, UserMistake):
+            raise self._failure
         return self
+
+    def _begun(self) -> bool:
+        try:
+            self._loop.status()
+        except NotReady:
+            return False
+        return True
 
     def _run(self) -> None:
         try:
             self._loop.run()
+            if self._agent.ended and self._agent.failure is not None:
+                raise Permanent(self._agent.failure)
         except HeadgateError as error:
             self._failure = error
-            log.error("%s", error)
+            if not isinstance(error, UserMistake):
+                log.error("app '%s' is no longer controlled: %s", self.app, error)
         finally:
             self._close()
 
@@ -67,6 +98,7 @@ class Scaler:
         self._server.stop()
         self._agent.stop()
         self._journal.close()
+        _attached.difference_update(self._runs)
 
     @property
     def journal(self) -> Path:
@@ -74,7 +106,7 @@ class Scaler:
 
     @property
     def failure(self) -> HeadgateError | None:
-        """Why the controller ended, if it was an error."""
+        """Why the controller ended, if it was an error of its own or of a query."""
         return self._failure
 
     def status(self) -> Status:
@@ -126,38 +158,47 @@ def attach(
     app: str | None = None,
     sampling_interval_s: float = 1.0,
     retention_s: float | None = 7 * _DAY_S,
+    port: int = 0,
     extra: dict[str, Any] | None = None,
 ) -> Scaler:
     """Let a policy size the executors of a running query, or of a list of queries that form one app.
 
     Never stops, restarts or slows the query, and ends with it. With the journal of an earlier run of
     the same query it resumes at the size and with the knowledge found there. Without ``journal`` one
-    is kept per query in the user's state folder.
+    is kept per query in the user's state folder. ``port`` is where terminals reach the levers; 0 takes
+    any that is free.
     """
     made_policy, made_guards, bounds = make_policy(policy), make_guards(guards), make_bounds(executors)
     queries = _queries(query)
     name = app or _app_name(queries)
     agent = SparkAgent(queries, app=name, bounds=bounds)
     kept = SqliteJournal(_journal_path(journal, queries, name), retention_s=retention_s)
-    loop = make_loop(
-        agent,
-        policy=made_policy,
-        guards=made_guards,
-        journal=kept,
-        clock=WallClock(),
-        sampling_interval_s=sampling_interval_s,
-        dry_run=dry_run,
-        extra=extra,
-    )
-    return Scaler(loop=loop, agent=agent, journal=kept, app=name).start()
+    try:
+        loop = make_loop(
+            agent,
+            policy=made_policy,
+            guards=made_guards,
+            journal=kept,
+            clock=WallClock(),
+            sampling_interval_s=sampling_interval_s,
+            dry_run=dry_run,
+            extra=extra,
+        )
+        scaler = Scaler(queries, loop=loop, agent=agent, journal=kept, app=name, port=port)
+    except BaseException:
+        kept.close()
+        raise
+    return scaler.start()
 
 
 class ServedAgent:
     """An agent of this driver that a controller in another process reaches."""
 
-    def __init__(self, *, agent: SparkAgent, app: str, host: str, port: int) -> None:
+    def __init__(self, queries: Sequence[StreamingQuery], *, agent: SparkAgent, app: str, host: str, port: int) -> None:
         self._agent = agent
         self._server = AgentServer(agent, app=app, host=host, port=port)
+        self._runs = _run_ids(queries)
+        _attached.update(self._runs)
         self._registration: Registration | None = None
         self.app = app
 
@@ -173,6 +214,7 @@ class ServedAgent:
             self._registration.remove()
         self._server.stop()
         self._agent.stop()
+        _attached.difference_update(self._runs)
 
     def __enter__(self) -> Self:
         return self
@@ -195,7 +237,8 @@ def serve(
     bounds = make_bounds(executors)
     queries = _queries(query)
     name = app or _app_name(queries)
-    return ServedAgent(agent=SparkAgent(queries, app=name, bounds=bounds), app=name, host=host, port=port).start()
+    agent = SparkAgent(queries, app=name, bounds=bounds)
+    return ServedAgent(queries, agent=agent, app=name, host=host, port=port).start()
 
 
 def _register(role: str, *, app: str, server: AgentServer | ControlServer) -> Registration | None:
@@ -208,7 +251,7 @@ def _register(role: str, *, app: str, server: AgentServer | ControlServer) -> Re
 
 
 def _queries(query: StreamingQuery | Sequence[StreamingQuery]) -> list[StreamingQuery]:
-    queries = list(query) if isinstance(query, list | tuple) else [query]
+    queries: list[Any] = list(query) if isinstance(query, list | tuple) else [query]
     if not queries:
         raise UserMistake("attach was given no query; give a running StreamingQuery or a list of them")
     for each in queries:
@@ -216,7 +259,15 @@ def _queries(query: StreamingQuery | Sequence[StreamingQuery]) -> list[Streaming
             raise UserMistake(
                 f"attach was given a {type(each).__name__}; give the StreamingQuery that writeStream….start() returns"
             )
-    return queries  # type: ignore[return-value]
+        if not each.isActive:
+            raise UserMistake(f"query '{each.name or each.id}' has ended; start it again before attaching to it")
+        if not _attached.isdisjoint(_run_ids([each])):
+            raise UserMistake(f"query '{each.name or each.id}' is attached already; stop its scaler first")
+    return queries
+
+
+def _run_ids(queries: Sequence[StreamingQuery]) -> frozenset[str]:
+    return frozenset(str(query.runId) for query in queries)
 
 
 def _app_name(queries: list[StreamingQuery]) -> str:
@@ -226,7 +277,12 @@ def _app_name(queries: list[StreamingQuery]) -> str:
 def _journal_path(journal: str | Path | None, queries: list[StreamingQuery], name: str) -> Path:
     if journal is not None:
         return Path(journal)
-    folder = Path(platformdirs.user_state_dir("headgate")) / "journals"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = state_home() / "journals"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserMistake(
+            f"the folder of journals '{folder}' cannot be used ({error.strerror}); give journal= a file of your own"
+        ) from None
     # A query keeps its id when it is restarted from its checkpoint, and so finds its own journal again.
-    return folder / f"{name}-{queries[0].id}.db"
+    return folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '-', name)[:60]}-{queries[0].id}.db"

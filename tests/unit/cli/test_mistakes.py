@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from headgate.link import register
 
 SIMULATE = ("simulate", "-w", "constant", "--duration", "60s")
 
@@ -87,6 +90,7 @@ def test_a_bad_trace_is_named_with_its_line(
         ("name = 'x'\n[stream]\nworkload = 'sine'\n[controller]\npolicy = 'hpaa'", ("did you mean 'hpa'",)),
         ("name = 'x'\n[stream]\nworkload = 'sin'", ("sine",)),
         ("name = 'x'\n[pipeline]\nfile = 'gone.py'", ("gone.py does not exist",)),
+        ("name = 'x'\n[stream]\nworkload = 'sine'\n[controller]\nport = 70000", ("controller.port", "65535")),
         ("name = [", ("not valid TOML",)),
     ],
 )
@@ -160,3 +164,36 @@ def test_a_folder_that_is_no_demos_is_left_alone(headgate: Callable[..., Any], t
     (tmp_path / "precious.txt").write_text("mine")
     assert_one_sentence(headgate("demo", "--folder", tmp_path), "not an earlier demo")
     assert (tmp_path / "precious.txt").exists()
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        yield taken.getsockname()[1]
+
+
+@pytest.mark.parametrize("process", ["thread", "separate"])
+def test_a_port_in_use_is_said_before_a_cluster_is_started(
+    headgate: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_port: int, process: str
+) -> None:
+    monkeypatch.setenv("HEADGATE_HOME", str(tmp_path / "home"))
+    app = tmp_path / "app.toml"
+    app.write_text(
+        "name = 'x'\nfolder = 'x'\n[stream]\nworkload = 'sine'\n"
+        f"[controller]\nport = {taken_port}\nprocess = '{process}'"
+    )
+    assert_one_sentence(headgate("run", app), f"port {taken_port} for the controller of 'x' is in use")
+    assert [path.name for path in tmp_path.iterdir()] == ["app.toml"]
+
+
+def test_a_port_in_use_is_said_by_a_controller_of_its_own(
+    headgate: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_port: int
+) -> None:
+    monkeypatch.setenv("HEADGATE_HOME", str(tmp_path))
+    control = ("control", "--journal", tmp_path / "x.db", "--port")
+    with register(role="agent", app="x", address="127.0.0.1:9", token="t"):
+        assert_one_sentence(headgate(*control, taken_port), f"port {taken_port}", "is in use")
+        assert_one_sentence(headgate(*control, 70000), "port 70000", "does not exist")
+    assert not (tmp_path / "x.db").exists()
