@@ -17,6 +17,7 @@ from headgate.sim.batch import NO_PHASES, slow_batch_event
 from headgate.sim.cluster import Cluster, Executor
 from headgate.sim.engine import NOTHING
 from headgate.sim.placement import fair_shares
+from headgate.sim.running import connect
 from headgate.sim.scenario import Scenario
 from headgate.sim.stage import Stage
 
@@ -40,19 +41,7 @@ class ContinuousEngine:
         self._sampled_s = -1.0
         self._stopped_s: float | None = None
         self._resumes_s = 0.0
-        graph = scenario.graph()
-        numbers = {operator.name: number for number, operator in enumerate(scenario.operators)}
-        by_name = {
-            node.name: Stage(
-                scenario, scenario.operators[numbers[node.name]], cluster, seed=seed, number=numbers[node.name]
-            )
-            for node in graph
-        }
-        self._stages = list(by_name.values())
-        for name, stage in by_name.items():
-            stage.downstream = [by_name[other] for other in graph.downstream(name)]
-            if not stage.operator.upstream:
-                stage.curve = ArrivalCurve(arrivals, share=stage.operator.share)
+        self._stages = connect(Stage, scenario, arrivals, cluster, seed=seed)
 
     def advance(self, until_s: float) -> None:
         step_s = self._scenario.step_s

@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 
 from headgate.core.sample import AgentEvent, ArrivalPoint, ExecutorSample, OperatorSample
-from headgate.sim.arrivals import ArrivalCurve, Cumulative
-from headgate.sim.batch import RunningBatch, SlowNext, next_boundary_s, same_executors, slow_batch_event
+from headgate.sim.arrivals import Cumulative
+from headgate.sim.batch import RunningBatch, next_boundary_s, same_executors, slow_batch_event
 from headgate.sim.cluster import Cluster, Executor
-from headgate.sim.engine import NOTHING, OperatorCounters, Planner
+from headgate.sim.engine import NOTHING
 from headgate.sim.placement import Plan, fair_shares
-from headgate.sim.randomness import noise_factors
+from headgate.sim.running import RunningOperator, connect
 from headgate.sim.scenario import OperatorScenario, Scenario
 
 
@@ -46,25 +46,15 @@ class _Flight(RunningBatch):
         return float(min(self.plan.tasks, self.plan.slots))
 
 
-class _Query:
+class _Query(RunningOperator):
     """One operator's query."""
 
     def __init__(
         self, scenario: Scenario, operator: OperatorScenario, cluster: Cluster, *, seed: int, number: int
     ) -> None:
-        self.operator = operator
-        self.counters = OperatorCounters(scenario, operator)
-        self.planner = Planner(scenario, operator, cluster)
-        self.slow = SlowNext(scenario, operator)
-        self.noise = noise_factors(seed, number, scenario.noise)
-        self.plan = self.planner.plan(tasks=self.counters.tasks, now_s=0.0)
-        self.curve: ArrivalCurve | None = None
-        self.downstream: list[_Query] = []
-        self.arrived = 0.0
-        self.points: list[ArrivalPoint] = []
+        super().__init__(scenario, operator, cluster, seed=seed, number=number)
         self.flight: _Flight | None = None
         self.next_start_s = 0.0
-        self.batch_id = 0
 
     def arrived_by(self, now_s: float) -> float:
         return self.arrived if self.curve is None else self.curve.at(now_s)
@@ -92,19 +82,7 @@ class QueryGraph:
         self._events = events
         self._now_s = 0.0
         self._sampled_s = -1.0
-        graph = scenario.graph()
-        numbers = {operator.name: number for number, operator in enumerate(scenario.operators)}
-        by_name = {
-            node.name: _Query(
-                scenario, scenario.operators[numbers[node.name]], cluster, seed=seed, number=numbers[node.name]
-            )
-            for node in graph
-        }
-        self._queries = list(by_name.values())
-        for name, query in by_name.items():
-            query.downstream = [by_name[other] for other in graph.downstream(name)]
-            if not query.operator.upstream:
-                query.curve = ArrivalCurve(arrivals, share=query.operator.share)
+        self._queries = connect(_Query, scenario, arrivals, cluster, seed=seed)
 
     def advance(self, until_s: float) -> None:
         while True:

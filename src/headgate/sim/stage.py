@@ -5,31 +5,20 @@ from __future__ import annotations
 import math
 
 from headgate.core.sample import ArrivalPoint, Batch
-from headgate.sim.arrivals import ArrivalCurve
-from headgate.sim.batch import SlowNext, credit
+from headgate.sim.batch import credit
 from headgate.sim.cluster import Cluster
-from headgate.sim.engine import NOTHING, OperatorCounters, Planner
-from headgate.sim.randomness import noise_factors
+from headgate.sim.engine import NOTHING
+from headgate.sim.running import RunningOperator
 from headgate.sim.scenario import OperatorScenario, Scenario
 
 
-class Stage:
+class Stage(RunningOperator):
     """A fluid queue with the instances that empty it."""
 
     def __init__(
         self, scenario: Scenario, operator: OperatorScenario, cluster: Cluster, *, seed: int, number: int
     ) -> None:
-        self.operator = operator
-        self.counters = OperatorCounters(scenario, operator)
-        self.planner = Planner(scenario, operator, cluster)
-        self.slow = SlowNext(scenario, operator)
-        self.noise = noise_factors(seed, number, scenario.noise)
-        self.plan = self.planner.plan(tasks=self.counters.tasks, now_s=0.0)
-        self.curve: ArrivalCurve | None = None
-        self.downstream: list[Stage] = []
-        self.arrived = 0.0
-        self.points: list[ArrivalPoint] = []
-        self.batch_id = 0
+        super().__init__(scenario, operator, cluster, seed=seed, number=number)
         self.debt = 0.0
         """Records that must be processed again."""
         self.checkpoint = 0.0
