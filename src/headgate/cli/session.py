@@ -75,8 +75,11 @@ def run_to_end(app: AppFile, *, page: Path | None, output: Output) -> Ending:
     check_port(app.controller.port, what=f"the controller of '{app.name}'")
     page = check_writable(page, what="report") if page is not None else app.folder / f"{app.name}.html"
     output.narrate()
-    # In this order, because PySpark takes Ctrl-C for itself while a session starts.
-    with _running_app(app, output) as running, _stopped_by_signals() as stop:
+    with contextlib.ExitStack() as stack:
+        with output.working(f"starting app '{app.name}' …"):
+            running = stack.enter_context(_running_app(app, output))
+        # Only now, because PySpark takes Ctrl-C for itself while a session starts.
+        stop = stack.enter_context(_stopped_by_signals())
         output.say(f"app '{app.name}' is running; journal: {running.journal}")
         ends_at_s = running.stream.ends_at_s if running.stream is not None else None
         with _view(running.controls, output, title=f"Headgate · {app.name}", ends_at_s=ends_at_s):
