@@ -209,7 +209,7 @@ def test_a_dry_run_of_two_queries_decides_changes_nothing_and_ends_with_the_last
     scaler = headgate.attach(
         pair, policy=Static(executors=3, period_s=1.0), executors=(1, NODES), app="both", dry_run=True
     )
-    until(lambda: scaler.status().last_tick is not None, what="a decision")
+    until(lambda: getattr(scaler.status().last_tick, "evaluation", None) is not None, what="a decision on figures")
     tick = scaler.status().last_tick
     assert tick is not None
     assert tick.outcome is Outcome.DRY_RUN

@@ -33,7 +33,7 @@ def test_nothing_that_was_appended_is_lost_when_the_writer_is_killed(tmp_path: P
     survived = -1
     # The first is killed while it creates the file; the log is folded back every few hundred ticks.
     rounds = (1, 2, *(chance.randrange(3, most) for most in (10, 50, 500, 1000, 1000)), 1000)
-    for lines in rounds:
+    for kills, lines in enumerate(rounds, start=1):
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
         )
@@ -51,7 +51,8 @@ def test_nothing_that_was_appended_is_lost_when_the_writer_is_killed(tmp_path: P
             continue
         with read_journal(path) as journal:
             indexes = [tick.index for tick in journal.ticks()]
-            assert len(list(journal.samples())) in (len(indexes), len(indexes) + 1)
+            # Each kill may have come between a sample and its tick.
+            assert 0 <= len(list(journal.samples())) - len(indexes) <= kills
         assert indexes == list(range(len(indexes)))
         assert survived <= indexes[-1] <= survived + 1
         connection = sqlite3.connect(path)
