@@ -19,7 +19,7 @@ from headgate.spark.trace_source import trace_stream
 from headgate.wiring.attachment import attach
 
 RATE = 100_000
-DURATION_S = 60.0
+DURATION_S = 25.0
 BATCH = 60_000
 ROUNDS = 5
 WARM_UP_BATCHES = 5

@@ -35,8 +35,9 @@ trigger_s = 2
 policy = "{policy}"
 executors = [1, 4]
 """
-TRACE = "sine:period=240s,low=0.04,phase=0.75"
-OTHER_TRACE = "stair:low=0.1"
+DURATION_S = float(os.environ.get("HEADGATE_SOAK_S", "600"))
+TRACE = f"sine:period={DURATION_S / 2:g}s,low=0.04,phase=0.75"
+OTHER_TRACE = f"stair:low=0.1,width={DURATION_S / 9:g}s"
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *args: object) -> dict[str, Any]:
@@ -51,16 +52,15 @@ def test_the_simulator_foresees_a_real_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADGATE_HOME", str(tmp_path / "home"))
-    duration_s = float(os.environ.get("HEADGATE_SOAK_S", "480"))
     for name, workload in (("learned", OTHER_TRACE), ("judged", TRACE)):
-        app = APP.format(name=name, workload=workload, duration_s=duration_s, policy=POLICY)
+        app = APP.format(name=name, workload=workload, duration_s=DURATION_S, policy=POLICY)
         (tmp_path / f"{name}.toml").write_text(app)
     run_json(capsys, "run", tmp_path / "learned.toml")
     real = run_json(capsys, "run", tmp_path / "judged.toml")
     run_json(capsys, "calibrate", tmp_path / "learned" / "learned.db", "-o", tmp_path / "scenario.toml")
     simulated = run_json(
         capsys,
-        *("simulate", "--policy", POLICY, "--workload", TRACE, "--peak", 6000, "--duration", duration_s),
+        *("simulate", "--policy", POLICY, "--workload", TRACE, "--peak", 6000, "--duration", DURATION_S),
         *("--executors", "1..4", "--initial", 1, "--scenario", tmp_path / "scenario.toml"),
     )
     rows = [
