@@ -74,7 +74,9 @@ def run_to_end(app: AppFile, *, page: Path | None, output: Output) -> Ending:
         parse_workload(app.stream.workload, duration_s=app.stream.duration_s, seed=app.stream.seed)
     check_port(app.controller.port, what=f"the controller of '{app.name}'")
     page = check_writable(page, what="report") if page is not None else app.folder / f"{app.name}.html"
-    output.narrate()
+    if not output.err.is_terminal:
+        # On a terminal the live view shows what happens.
+        output.narrate()
     with contextlib.ExitStack() as stack:
         with output.working(f"starting app '{app.name}' …"):
             running = stack.enter_context(_running_app(app, output))
@@ -82,7 +84,7 @@ def run_to_end(app: AppFile, *, page: Path | None, output: Output) -> Ending:
         stop = stack.enter_context(_stopped_by_signals())
         output.say(f"app '{app.name}' is running; journal: {running.journal}")
         ends_at_s = running.stream.ends_at_s if running.stream is not None else None
-        with _view(running.controls, output, title=f"Headgate · {app.name}", ends_at_s=ends_at_s):
+        with _view(running.controls, output, ends_at_s=ends_at_s):
             running.wait(stop=stop)
         restarts = running.restarts()
     try:
@@ -161,7 +163,7 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _view(controls: Controls, output: Output, *, title: str, ends_at_s: float | None) -> Any:
+def _view(controls: Controls, output: Output, *, ends_at_s: float | None) -> Any:
     if output.quiet:
         return contextlib.nullcontext()
-    return LiveView(controls, console=output.err, title=title, ends_at_s=ends_at_s)
+    return LiveView(controls, console=output.err, ends_at_s=ends_at_s)
