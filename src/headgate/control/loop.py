@@ -93,10 +93,6 @@ class Loop:
         self._stopping = True
         self._wake.set()
 
-    @property
-    def stopping(self) -> bool:
-        return self._stopping
-
     def _start(self) -> None:
         description = self._patiently(self._agent.describe)
         missing = self._policy.scales - description.scales
@@ -116,7 +112,7 @@ class Loop:
                     f"the journal is of app '{recorded.app}', and this is app '{description.app}'; "
                     "give every app a journal of its own"
                 )
-            memory.recall(self._journal, same_policy=recorded.policy == self._policy_spec)
+            memory.recall(last, self._journal, same_policy=recorded.policy == self._policy_spec)
         self._epoch = max(description.newest_epoch, last.epoch if last is not None else 0) + 1
         self._journal.open_run(
             JournalHeader(

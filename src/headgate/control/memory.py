@@ -29,11 +29,8 @@ class LoopMemory:
         self.rescalings = 0
         self.last_tick: Tick | None = None
 
-    def recall(self, journal: JournalReader, *, same_policy: bool) -> Tick | None:
-        """Take over what an earlier run of the same app knew; the tick it ended with, if any."""
-        last = journal.last_tick()
-        if last is None:
-            return None
+    def recall(self, last: Tick, journal: JournalReader, *, same_policy: bool) -> None:
+        """Take over what an earlier run of the same app knew when it ended with a tick."""
         self.ticks = last.index + 1
         self.levers = last.levers
         self.current = target_after(last)
@@ -41,7 +38,6 @@ class LoopMemory:
             self._memory = last.memory
         if self._looks_back_s > 0:
             self._history.extend(journal.ticks(since_s=last.time_s - self._looks_back_s))
-        return last
 
     def knowledge(self, current: Allocation, *, now_s: float, memory: Mapping[str, Any] | None = None) -> Knowledge:
         """What there is to know at a size; with another memory than the recorded one in a replay."""

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from headgate.core.allocation import Allocation, Bounds, Dimension
-from headgate.core.decision import Levers, Outcome, Tick
+from headgate.core.decision import Levers, Tick
 from headgate.core.graph import Graph
 
 
@@ -61,10 +61,3 @@ class Knowledge:
     @property
     def bounds(self) -> Bounds:
         return self.description.bounds
-
-    def last_change(self) -> Tick | None:
-        """The newest tick in the history whose decision was carried out and changed something."""
-        for tick in reversed(self.history):
-            if tick.outcome is Outcome.APPLIED and tick.decision.changes:
-                return tick
-        return None

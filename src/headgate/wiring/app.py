@@ -94,6 +94,8 @@ class RunningApp:
             initial=table.initial,
         )
         self._stack.enter_context(cluster)
+        if cluster.reclaimed.clusters:
+            self._say(cluster.reclaimed.summary)
         self._say(cluster.quota_note)
         return cluster.session(self.app.name, table.conf)
 

@@ -18,6 +18,7 @@ from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import AppDescription
 from headgate.core.sample import Sample
 from headgate.errors import NotReady, Permanent, StaleEpoch, StreamEnded, Temporary, UserMistake
+from headgate.guards import Bounds, Cooldown
 from headgate.journal import MemoryJournal
 
 
@@ -153,6 +154,19 @@ def test_a_controller_that_comes_back_resumes_size_memory_and_levers_with_a_newe
     assert again.status().levers.paused
     assert bench.ticks[-1].memory["asked"] == 5
     assert [tick.index for tick in bench.ticks] == [0, 1, 2, 3, 4]
+
+
+def test_guards_look_back_over_a_restart_and_a_replay_does_too() -> None:
+    guards = (Cooldown(up_s=35.0), Bounds())
+    bench = Bench(guards=guards)
+    bench.loop.run(until_s=25)
+    assert [tick.decision.granted.executors for tick in bench.ticks] == [3, 3]
+    bench.new_loop().run(until_s=70)
+    sizes = {tick.time_s: tick.decision.granted.executors for tick in bench.ticks}
+    # The step was at 10 s, before the restart: only from 45 s on may the next one come.
+    assert {size for time_s, size in sizes.items() if time_s < 45} == {3}
+    assert max(sizes.values()) == 4
+    assert all(tick.same for tick in replay(bench.journal, policy=Counting(), guards=guards))
 
 
 def test_the_journal_of_another_app_is_refused() -> None:
