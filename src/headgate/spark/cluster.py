@@ -23,8 +23,8 @@ from typing import Any, Self
 from pyspark.sql import SparkSession
 
 from headgate.errors import HeadgateError, Permanent, UserMistake
+from headgate.java import find_java
 from headgate.spark import daemons, driver, leftovers
-from headgate.spark.java import find_java
 from headgate.spark.quota import Quotas, open_quotas
 from headgate.spark.startups import ExecutorProcess, StartupWatch, WatchedNode, executor_processes
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pyspark
 
 from headgate.errors import Permanent, UserMistake
-from headgate.spark.java import JavaInstallation
+from headgate.java import JavaInstallation
 
 MASTER_CLASS = "org.apache.spark.deploy.master.Master"
 WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"

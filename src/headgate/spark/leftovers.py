@@ -13,9 +13,7 @@ import fcntl
 import json
 import os
 import shutil
-import socket
 import threading
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -23,17 +21,22 @@ from typing import IO, Any
 import platformdirs
 import psutil
 
+from headgate.processes import ProcessRecord, describe, end, matches, rebooted_since, this_machine
 from headgate.spark.quota import remove_groups
 
-# The kernel counts start times in ticks since boot, and the boot time is known to about a second.
-_SAME_START_WITHIN_S = 1.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessRecord:
-    pid: int
-    started_s: float
-    role: str
+__all__ = [
+    "ClusterRecord",
+    "ClusterState",
+    "ProcessRecord",
+    "Reclaimed",
+    "clear",
+    "describe",
+    "end",
+    "matches",
+    "reclaim",
+    "state_folder",
+    "this_machine",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,18 +112,6 @@ def state_folder(home: Path | None = None) -> Path:
     return Path(given) / "clusters"
 
 
-def describe(pid: int, *, role: str) -> ProcessRecord:
-    return ProcessRecord(pid=pid, started_s=psutil.Process(pid).create_time(), role=role)
-
-
-def this_machine() -> str:
-    parts = [socket.gethostname()]
-    with contextlib.suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
-        parts.append(str(Path("/proc/self/ns/pid").readlink()))
-    return " ".join(parts)
-
-
 def reclaim(home: Path | None = None) -> Reclaimed:
     """End and remove what clusters of dead owners left behind; leave everything that cannot be proved."""
     clusters = processes = 0
@@ -151,43 +142,10 @@ def clear(record: ClusterRecord) -> None:
         shutil.rmtree(record.folder, ignore_errors=True)
 
 
-def end(records: Iterable[ProcessRecord], *, token: str) -> int:
-    """End the processes that are proved to be the cluster's, and their children; how many there were."""
-    proved = []
-    for record in records:
-        if matches(record, token=token):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process = psutil.Process(record.pid)
-                proved += [*process.children(recursive=True), process]
-    ended = set()
-    for process in proved:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
-            ended.add(process)
-    psutil.wait_procs(list(ended), timeout=10)
-    return len(ended)
-
-
-def matches(record: ProcessRecord, *, token: str | None = None) -> bool:
-    """Whether the recorded process is alive and the same one, not a later one with its id."""
-    try:
-        process = psutil.Process(record.pid)
-        if abs(process.create_time() - record.started_s) > _SAME_START_WITHIN_S:
-            return False
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return False
-        return token is None or any(token in word for word in process.cmdline())
-    except psutil.Error:
-        return False
-
-
 def _ours_to_clear(record: ClusterRecord) -> bool:
     if record.machine == this_machine():
         return not matches(record.owner)
-    # The same host after a reboot: its processes are gone, only files are left. Any other host is not ours.
-    host, boot, *_ = [*record.machine.split(), "", ""]
-    own_host, own_boot, *_ = [*this_machine().split(), "", ""]
-    return host == own_host and boot != own_boot
+    return rebooted_since(record.machine)
 
 
 def _lock_path(path: Path) -> Path:

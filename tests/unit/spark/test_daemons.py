@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from headgate.errors import Permanent, UserMistake
+from headgate.java import JavaInstallation
 from headgate.spark import daemons
 from headgate.spark.daemons import Daemon, popen_logged, telling_line
-from headgate.spark.java import JavaInstallation
 
 
 def pretend(tmp_path: Path, script: str) -> Daemon:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headgate.errors import UserMistake
-from headgate.spark.java import find_java
+from headgate.java import find_java
 
 
 def fake_java(folder: Path, version_line: str) -> Path:

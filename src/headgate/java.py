@@ -1,7 +1,7 @@
-"""The Java that Spark will run on, found before anything is started.
+"""The Java that Spark and Kafka will run on, found before anything is started.
 
 Spark looks at ``JAVA_HOME`` first and at the ``PATH`` second, so this does too; what is found here
-is what every process of a cluster gets.
+is what every process of a cluster or a broker gets.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ class JavaInstallation:
         return self.path.resolve().parent.parent
 
 
-def find_java(environment: Mapping[str, str] | None = None) -> JavaInstallation:
-    """The Java that Spark would use; a sentence with the remedy when there is none that it can use."""
+def find_java(environment: Mapping[str, str] | None = None, *, wanted_by: str = "Spark") -> JavaInstallation:
+    """The Java that would be used; a sentence with the remedy when there is none that can be."""
     env = os.environ if environment is None else environment
-    path, source = _locate(env)
+    path, source = _locate(env, wanted_by)
     version = _version_of(path, source)
     if version < LEAST_VERSION:
         raise UserMistake(
-            f"Spark needs Java {LEAST_VERSION} or newer, but {path} (from {source}) is Java {version}; {_REMEDY}"
+            f"{wanted_by} needs Java {LEAST_VERSION} or newer, but {path} (from {source}) is Java {version}; {_REMEDY}"
         )
     return JavaInstallation(path=path, version=version)
 
 
-def _locate(env: Mapping[str, str]) -> tuple[Path, str]:
+def _locate(env: Mapping[str, str], wanted_by: str) -> tuple[Path, str]:
     home = env.get("JAVA_HOME", "").strip()
     if home:
         path = Path(home) / "bin" / "java"
@@ -60,7 +60,7 @@ def _locate(env: Mapping[str, str]) -> tuple[Path, str]:
     found = shutil.which("java", path=env.get("PATH", os.defpath))
     if found is None:
         raise UserMistake(
-            f"Spark needs Java {LEAST_VERSION} or newer, but JAVA_HOME is not set and "
+            f"{wanted_by} needs Java {LEAST_VERSION} or newer, but JAVA_HOME is not set and "
             f"there is no java on the PATH; {_REMEDY}"
         )
     return Path(found), "the PATH"
