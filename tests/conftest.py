@@ -1,0 +1,33 @@
+"""One small real cluster, one session and one broker for all tests that need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headgate.kafka.broker import LocalBroker
+from headgate.kafka.settings import KafkaSettings
+from headgate.spark.cluster import LocalCluster
+from headgate.wiring.session import open_session
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[LocalCluster]:
+    """Three nodes, the first of which has an executor when the session has been opened; no CPU quota, to be quick."""
+    with LocalCluster(nodes=3, initial=1, quota=None) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def spark(cluster: LocalCluster) -> SparkSession:
+    """With the jars of Kafka and Delta Lake."""
+    return open_session("tests", cluster=cluster)
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaSettings]:
+    """A broker of our own, without topics; tests make theirs with names of their own."""
+    with LocalBroker() as broker:
+        yield broker.settings
