@@ -1,1 +1,4 @@
-"""The real PySpark pipelines. They know nothing of autoscaling: session and options in, started queries out."""
+"""The real PySpark pipelines: functions from raw records, with the columns of Spark's Kafka source, to results.
+
+They know nothing of autoscaling. Each file stands alone, so that it can be taken out and run by itself.
+"""
