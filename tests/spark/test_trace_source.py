@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +19,8 @@ from headgate.pipelines.hashing import BLOCK_BYTES, burn, measure_block_us
 from headgate.spark.audit import audit_parquet, committed_files
 from headgate.spark.content import values_of
 from headgate.spark.trace_options import TraceOptions
-from headgate.spark.trace_source import trace_stream
+from headgate.spark.trace_source import RAW_SCHEMA, TraceReader, trace_stream
+from headgate.workloads.records import event_times_ms, key_bytes, parse_keys, parse_records
 
 pytestmark = pytest.mark.spark
 
@@ -79,3 +81,41 @@ def test_the_cost_of_work_can_be_measured(spark: SparkSession) -> None:
 def test_a_wrong_workload_is_refused_before_spark_is_asked(spark: SparkSession) -> None:
     with pytest.raises(UserMistake, match="unknown"):
         trace_stream(spark, arrived(workload="sinus"))
+
+
+def test_raw_records_have_the_columns_and_the_content_of_a_topic(spark: SparkSession, tmp_path: Path) -> None:
+    options = arrived(records="rows:size=120", keys="zipf:keys=20", partitions=3, records_per_trigger=1700, seed=8)
+    frame = trace_stream(spark, options)
+    assert frame.schema == spark.createDataFrame([], RAW_SCHEMA).schema
+    into(tmp_path, frame)
+    rows = [row for file in committed_files(tmp_path / "sink") for row in pq.read_table(file).to_pylist()]
+    rows.sort(key=lambda row: row["offset"])
+    numbers = np.arange(3000)
+    assert [row["offset"] for row in rows] == numbers.tolist()
+    times_ms = event_times_ms(options.curve(), options.start_time_s, numbers).tolist()
+    assert [row["value"] for row in rows] == parse_records("rows:size=120", seed=8).values(0, times_ms)
+    keys = parse_keys("zipf:keys=20", seed=8).numbers(numbers)
+    assert keys is not None
+    assert [row["key"] for row in rows] == key_bytes(keys)
+    assert {row["topic"] for row in rows} == {"trace"}
+    assert {row["timestampType"] for row in rows} == {0}
+    assert {row["partition"] for row in rows} == {0, 1, 2}
+    assert [int(row["timestamp"].timestamp() * 1000) for row in rows] == times_ms
+
+
+def test_raw_records_are_the_same_however_they_are_cut() -> None:
+    tables = []
+    for partitions in (1, 5):
+        options = arrived(records="words", start_time_s=1_800_000_000.123456, partitions=partitions, process="poisson")
+        reader = TraceReader(options)
+        planned = reader.partitions({"records": 700}, {"records": 2000})
+        tables.append(pa.Table.from_batches([batch for piece in planned for batch in reader.read(piece)]))
+    assert tables[0].drop(["partition"]).combine_chunks() == tables[1].drop(["partition"]).combine_chunks()
+    assert tables[0].column("key").null_count == 1300
+
+
+def test_wrong_records_are_refused_before_spark_is_asked() -> None:
+    with pytest.raises(UserMistake, match="did you mean 'words'"):
+        arrived(records="word")
+    with pytest.raises(UserMistake, match="did you mean 'zipf'"):
+        arrived(records="words", keys="zip")

@@ -13,10 +13,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from headgate.core.allocation import Bounds
-from headgate.core.graph import Graph, OperatorNode
 from headgate.core.knowledge import AppDescription, Engine
 from headgate.core.ports import Order
 from headgate.core.sample import Sample
@@ -25,6 +24,8 @@ from headgate.spark.collector import Collector
 from headgate.spark.executors import Reconciler
 from headgate.spark.facts import Gateway, QueryState, QueryView
 from headgate.spark.gateway import PySparkQuery, SparkGateway, session_of
+from headgate.spark.operator_group import OperatorGroup
+from headgate.spark.operators import operator_of
 from headgate.spark.queries import ArrivalProbe
 from headgate.spark.roster import Roster
 from headgate.spark.session_check import check_session, cores_per_executor, detect_cluster, size_limit
@@ -37,6 +38,16 @@ log = logging.getLogger(__name__)
 
 _ORDERS_REMEMBERED = 1024
 _JOIN_THREAD_WITHIN_S = 30.0
+
+
+class TopicProbe(Protocol):
+    """Makes the probe of some topics, given the options by which Spark reaches their brokers, or none."""
+
+    def __call__(self, options: Mapping[str, str], topics: Sequence[str], /) -> ArrivalProbe | None: ...
+
+
+def _no_probe(options: Mapping[str, str], topics: Sequence[str]) -> ArrivalProbe | None:  # noqa: ARG001
+    return None
 
 
 class DriverAgent:
@@ -52,13 +63,17 @@ class DriverAgent:
         reconcile_every_s: float = 2.0,
         sample_offsets_every_s: float = 1.0,
         probes: Mapping[str, ArrivalProbe] | None = None,
+        group: OperatorGroup | None = None,
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self._description = description
+        self._group = group or OperatorGroup([query.name for query in queries])
         self._queries = tuple(queries)
         self._now_s = now_s
         self._reconcile_every_s = reconcile_every_s
-        self._collector = Collector(gateway, queries, now_s=now_s, probes=probes, probe_every_s=sample_offsets_every_s)
+        self._collector = Collector(
+            gateway, queries, now_s=now_s, probes=probes, probe_every_s=sample_offsets_every_s, group=self._group
+        )
         past_s = {reader.query.name: reader.durations_s for reader in self._collector.readers}
         self._roster = Roster(size_limit=description.size_limit, durations_s=past_s)
         self._reconciler = Reconciler(gateway, now_s=now_s, roster=self._roster)
@@ -144,11 +159,13 @@ class DriverAgent:
         with self._orders:
             if order.epoch < self._newest_epoch:
                 raise StaleEpoch(offered=order.epoch, newest=self._newest_epoch)
+            parallelism = self._group.checked(order.allocation.parallelism)
             self._newest_epoch = order.epoch
             if order.request_id in self._obeyed:
                 return
             self._obeyed.append(order.request_id)
             self._reconciler.target = self._possible(order.allocation.executors)
+            self._group.set_parallelism(parallelism)
         self._wake.set()
 
     def start(self) -> None:
@@ -218,7 +235,7 @@ class SparkAgent(DriverAgent):
 
     ``target`` is the size to resume at, as from a journal; without it the app is kept as it is
     until the first order. ``probes`` know the arrivals of queries, by name, between their batches; the
-    embedded trace source has one by itself.
+    embedded trace source has one by itself, and ``topic_probe`` makes those of topics, read and written.
     """
 
     def __init__(
@@ -231,6 +248,7 @@ class SparkAgent(DriverAgent):
         reconcile_every_s: float = 2.0,
         sample_offsets_every_s: float = 1.0,
         probes: Mapping[str, ArrivalProbe] | None = None,
+        topic_probe: TopicProbe = _no_probe,
         now_s: Callable[[], float] = time.time,
     ) -> None:
         if not queries:
@@ -239,7 +257,20 @@ class SparkAgent(DriverAgent):
         check_session(session, bounds)
         gateway = SparkGateway(session)
         views = [PySparkQuery(query, gateway=gateway) for query in queries]
-        known = {view.name: trace_probe(view.source_options(), now_s=now_s) for view in views}
+        topic_probe = _shared(topic_probe)
+        known = {view.name: _arrivals(view.source_options(), topic_probe, now_s=now_s) for view in views}
+        operators = [operator for query in queries if (operator := operator_of(query)) is not None]
+        outputs = {
+            operator.name: topic_probe(operator.topic_options, (operator.writes,))
+            for operator in operators
+            if operator.writes is not None
+        }
+        group = OperatorGroup(
+            [view.name for view in views],
+            operators,
+            outputs={name: probe for name, probe in outputs.items() if probe is not None},
+            probe_every_s=sample_offsets_every_s,
+        )
         super().__init__(
             gateway,
             views,
@@ -247,7 +278,8 @@ class SparkAgent(DriverAgent):
                 app=app,
                 engine=Engine.MICRO_BATCH,
                 bounds=bounds,
-                graph=Graph(tuple(OperatorNode(name=view.name) for view in views)),
+                graph=group.graph,
+                scales=group.scales,
                 cores_per_executor=cores_per_executor(session) or _cores(gateway),
                 cluster=detect_cluster(session),
                 size_limit=size_limit(session),
@@ -256,8 +288,33 @@ class SparkAgent(DriverAgent):
             reconcile_every_s=reconcile_every_s,
             sample_offsets_every_s=sample_offsets_every_s,
             probes={name: probe for name, probe in known.items() if probe is not None} | dict(probes or {}),
+            group=group,
             now_s=now_s,
         )
+
+
+def _shared(make: TopicProbe) -> TopicProbe:
+    """One probe for a topic that one operator writes and another reads."""
+    made: dict[tuple[str, tuple[str, ...]], ArrivalProbe | None] = {}
+
+    def probe(options: Mapping[str, str], topics: Sequence[str]) -> ArrivalProbe | None:
+        key = (options.get("kafka.bootstrap.servers", ""), tuple(topics))
+        if key not in made:
+            made[key] = make(options, topics)
+        return made[key]
+
+    return probe
+
+
+def _arrivals(
+    sources: Sequence[Mapping[str, str]], topic_probe: TopicProbe, *, now_s: Callable[[], float]
+) -> ArrivalProbe | None:
+    """The probe of a query's only source, if that is a trace or whole topics."""
+    known = trace_probe(sources, now_s=now_s)
+    if known is not None or len(sources) != 1:
+        return known
+    topics = [topic.strip() for topic in sources[0].get("subscribe", "").split(",") if topic.strip()]
+    return topic_probe(sources[0], topics) if topics else None
 
 
 def _cores(gateway: Gateway) -> int:

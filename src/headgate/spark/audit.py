@@ -1,28 +1,23 @@
-"""Proof that a sink holds every record of a trace exactly once, with the right content.
+"""Proof that a sink holds every record exactly once, and with the right content where that is known.
 
-Reads the Parquet that Spark's file sink wrote, without Spark. Only files that the sink's own log
-has committed count: an executor that was killed leaves others lying about, which no reader that
-respects the log ever sees.
+Reads the Parquet files without Spark. Records are told apart by a number that counts from 0: the
+offset of an embedded trace, or the sequence number that producers put into each record.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlparse
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from headgate.errors import UserMistake
+from headgate.spark.committed import committed_files, sink_files
 from headgate.spark.content import keys_of, values_of
-
-_LOG = "_spark_metadata"
-_COMPACT = ".compact"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +33,8 @@ class Audit:
     expected: int
     checksum_ok: bool | None
     """Whether every row's content is that of its offset; ``None`` if the sink kept no content."""
+    complete: bool = True
+    """Whether the whole stream was to be there; otherwise nothing can be missing yet."""
 
     @property
     def exact(self) -> bool:
@@ -48,6 +45,8 @@ class Audit:
     def summary(self) -> str:
         if self.exact:
             content = "" if self.checksum_ok is None else " and with the right content"
+            if not self.complete:
+                return f"{self.records} of {self.expected} records are in the sink, none of them twice"
             return f"all {self.expected} records are in the sink exactly once{content}"
         faults = []
         if self.missing:
@@ -55,86 +54,69 @@ class Audit:
         if self.doubled:
             faults.append(f"{self.doubled} doubled")
         if self.last is not None and self.last >= self.expected:
-            faults.append(f"offsets up to {self.last} although {self.expected} were expected")
+            faults.append(f"numbers up to {self.last} although {self.expected} were expected")
         if self.checksum_ok is False:
             faults.append("rows whose content is not that of their offset")
         return f"the sink is not exact, of {self.expected} records: {', '.join(faults)}"
 
 
 def audit_parquet(path: Path | str, expected: int | None = None) -> Audit:
-    """Check the sink at ``path``; without ``expected``, up to the largest offset that is there."""
-    offsets_parts = []
+    """Check a trace's sink at ``path``; without ``expected``, up to the largest offset that is there."""
+    parts = []
     content_ok: bool | None = None
     for file in committed_files(Path(path)):
-        table = _read(file)
+        table = _read(file, ("offset", "key", "value"))
+        if "offset" not in table.column_names:
+            raise UserMistake(f"{file} has no column 'offset', so its records cannot be checked; keep it in the sink")
         offsets = table.column("offset").to_numpy()
-        offsets_parts.append(offsets)
+        parts.append(offsets)
         if {"key", "value"} <= set(table.column_names):
             right = np.array_equal(table.column("value").to_numpy(), values_of(offsets))
             right = right and np.array_equal(table.column("key").to_numpy(), keys_of(offsets))
             content_ok = right and content_ok is not False
-    offsets = np.concatenate(offsets_parts) if offsets_parts else np.empty(0, dtype=np.int64)
-    distinct = np.unique(offsets)
-    end = expected if expected is not None else (int(distinct[-1]) + 1 if len(distinct) else 0)
-    inside = int(np.count_nonzero((distinct >= 0) & (distinct < end)))
+    numbers = _joined(parts)
+    end = expected if expected is not None else int(numbers.max(initial=-1)) + 1
+    return _counted(numbers, expected=end, complete=True, checksum_ok=content_ok)
+
+
+def audit_sequences(path: Path | str, *, expected: int, complete: bool = True) -> Audit | None:
+    """Check the sequence numbers in a sink of operators; ``None`` if it keeps none.
+
+    In a stream that is not ``complete`` what is missing may still come: only doubles and numbers that
+    were never given out are faults.
+    """
+    tables = [_read(file, ("sequence",)) for file in sink_files(Path(path))]
+    if not all("sequence" in table.column_names for table in tables):
+        return None
+    numbers = _joined([table.column("sequence").to_numpy() for table in tables])
+    return _counted(numbers, expected=expected, complete=complete, checksum_ok=None)
+
+
+def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
+def _counted(numbers: NDArray[np.int64], *, expected: int, complete: bool, checksum_ok: bool | None) -> Audit:
+    distinct = np.unique(numbers)
+    inside = int(np.count_nonzero((distinct >= 0) & (distinct < expected)))
     return Audit(
-        records=len(offsets),
+        records=len(numbers),
         distinct=len(distinct),
-        missing=end - inside,
-        doubled=len(offsets) - len(distinct),
+        missing=expected - inside if complete else 0,
+        doubled=len(numbers) - len(distinct),
         first=int(distinct[0]) if len(distinct) else None,
         last=int(distinct[-1]) if len(distinct) else None,
-        expected=end,
-        checksum_ok=content_ok,
+        expected=expected,
+        checksum_ok=checksum_ok,
+        complete=complete,
     )
 
 
-def committed_files(path: Path) -> list[Path]:
-    """The data files that the sink's log has committed, in the order of their batches."""
-    log = path / _LOG
-    if not log.is_dir():
-        raise UserMistake(f"{path} is not the output of a Spark file sink (there is no {_LOG} in it); give its folder")
-    batches = {batch: file for file in sorted(log.iterdir()) if (batch := _batch_id(file)) is not None}
-    # A compacted file repeats everything before it, so nothing older is needed.
-    start = max((batch for batch, file in batches.items() if file.name.endswith(_COMPACT)), default=None)
-    wanted = sorted(batch for batch in batches if start is None or batch >= start)
-    files: dict[str, Path] = {}
-    for batch in wanted:
-        for entry in _entries(batches[batch]):
-            if entry.get("action") == "delete":
-                files.pop(entry["path"], None)
-            else:
-                files[entry["path"]] = _local(entry["path"], path)
-    return list(files.values())
-
-
-def _batch_id(file: Path) -> int | None:
-    number = file.name.removesuffix(_COMPACT)
-    return int(number) if number.isdigit() else None
-
-
-def _entries(file: Path) -> Iterable[dict[str, Any]]:
-    lines = file.read_text().splitlines()
-    if not lines or lines[0] != "v1":
-        raise UserMistake(f"{file} is not a log of a Spark file sink that can be read here (its first line is not v1)")
-    try:
-        return [json.loads(line) for line in lines[1:] if line.strip()]
-    except ValueError:
-        raise UserMistake(f"{file} is damaged: a line of it is not JSON; restore the sink's folder") from None
-
-
-def _local(uri: str, sink: Path) -> Path:
-    written = Path(unquote(urlparse(uri).path))
-    # The folder may have been moved since it was written.
-    return written if written.is_file() else sink / written.name
-
-
-def _read(file: Path) -> pa.Table:
+def _read(file: Path, columns: Sequence[str]) -> pa.Table:
+    """Those of the columns that a file has."""
     try:
         names = set(pq.read_schema(file).names)
-        if "offset" not in names:
-            raise UserMistake(f"{file} has no column 'offset', so its records cannot be checked; keep it in the sink")
-        return pq.read_table(file, columns=[name for name in ("offset", "key", "value") if name in names])
+        return pq.read_table(file, columns=[name for name in columns if name in names], partitioning=None)
     except FileNotFoundError:
         raise UserMistake(f"{file} is in the sink's log but not in its folder; restore the folder") from None
     except pa.ArrowInvalid as error:

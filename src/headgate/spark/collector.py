@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from headgate.core.sample import ExecutorSample, ExecutorState, OperatorSample
 from headgate.spark.facts import ExecutorFact, Gateway, QueryState, QueryView
+from headgate.spark.operator_group import OperatorGroup
 from headgate.spark.queries import ArrivalProbe, FinishedBatch, QueryReader
 from headgate.spark.stages import StageLedger
 
@@ -39,9 +40,11 @@ class Collector:
         now_s: Callable[[], float],
         probes: Mapping[str, ArrivalProbe] | None = None,
         probe_every_s: float = 1.0,
+        group: OperatorGroup | None = None,
     ) -> None:
         self._gateway = gateway
         self._now_s = now_s
+        self._group = group or OperatorGroup([query.name for query in queries])
         probes = probes or {}
         self.readers = tuple(
             QueryReader(query, probe=probes.get(query.name), probe_every_s=probe_every_s) for query in queries
@@ -72,7 +75,7 @@ class Collector:
         self._last_s = now_s
         return Measurement(
             time_s=now_s,
-            operators=tuple(operator for operator, _ in answers),
+            operators=tuple(self._group.complete(operator, now_s) for operator, _ in answers),
             executors=tuple(
                 self._executor(fact, by_executor.get(fact.id, 0.0), now_s=now_s, leaving=fact.id in leaving)
                 for fact in facts

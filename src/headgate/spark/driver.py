@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from headgate.spark.daemons import Installation, mark, telling_line
 
 DRIVER_HOST = "127.0.0.1"
 _DRIVER_HEAP = "768m"
+_PLAIN_HEAP = "512m"
 _EXECUTORS_WITHIN_S = 90.0
 
 
@@ -56,10 +58,33 @@ def standard_settings(
     }
 
 
+def plain_settings(installation: Installation, *, master: str, app_name: str) -> dict[str, str]:
+    """The settings of a small app without a cluster of ours: its tasks run in the driver, or where the master is."""
+    folder = installation.folder
+    java = f"{mark(installation.token)} -XX:+UseSerialGC -XX:-UsePerfData"
+    threads = re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master)
+    return {
+        "spark.master": master,
+        "spark.app.name": app_name,
+        "spark.driver.memory": _PLAIN_HEAP,
+        "spark.driver.extraJavaOptions": java,
+        "spark.driver.host": DRIVER_HOST,
+        "spark.driver.bindAddress": DRIVER_HOST,
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.shuffle.partitions": threads.group(1) if threads else str(os.cpu_count() or 1),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
 def open_session(installation: Installation, settings: Mapping[str, str]) -> SparkSession:
     """A session with its own Java process, whose words go to ``driver.log``."""
     if SparkContext._active_spark_context is not None:
         raise UserMistake("this process has an active Spark session already; stop it before opening another")
+    if not _has_jars(settings.get("spark.jars")):
+        close_gateway()
     with _environment(installation.environment(host=DRIVER_HOST)):
         _ensure_gateway(installation, settings)
         builder = SparkSession.builder.config(map=dict(settings))
@@ -135,13 +160,20 @@ def _empty_map(session: SparkSession) -> Any:
     return jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({})
 
 
+def _has_jars(jars: str | None) -> bool:
+    """Whether the Java process that runs, if one does, was started with these jars: it takes no others later."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    return process is None or jars is None or any(jars in word for word in process.args)
+
+
 def _ensure_gateway(installation: Installation, settings: Mapping[str, str]) -> None:
     if SparkContext._gateway is not None:
         return
     launch = SparkConf(loadDefaults=False)
     # The rest is given through the session; command lines are for what Java must know at its start.
-    for key in ("spark.driver.memory", "spark.driver.extraJavaOptions"):
-        launch.set(key, settings[key])
+    for key in ("spark.driver.memory", "spark.driver.extraJavaOptions", "spark.jars"):
+        if key in settings:
+            launch.set(key, settings[key])
     log = _log(installation)
     with log.open("ab") as output:
         try:

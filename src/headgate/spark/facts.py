@@ -104,6 +104,38 @@ class QueryView(Protocol):
         """Options of each source, with keys in lower case; empty where Spark does not tell."""
         ...
 
+    def first_offset(self, source: int) -> Any:
+        """Where the query began to read its source of that number; ``None`` where its checkpoint does not tell."""
+        ...
+
+
+class OperatorControl(Protocol):
+    """An operator: a query that was started so that its parallelism can be set."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """Topics."""
+        ...
+
+    @property
+    def writes(self) -> str | None:
+        """Topic."""
+        ...
+
+    @property
+    def scalable(self) -> bool: ...
+
+    @property
+    def parallelism(self) -> int: ...
+
+    @property
+    def max_parallelism(self) -> int: ...
+
+    def set_parallelism(self, parallelism: int) -> None: ...
+
 
 class Gateway(Protocol):
     """The driver, as far as an agent needs it.

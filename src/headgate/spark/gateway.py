@@ -18,6 +18,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from headgate.errors import HeadgateError, Permanent, Temporary, UserMistake
+from headgate.spark.checkpoints import first_offset
 from headgate.spark.facts import ActiveStage, ExecutorFact, JobFact, QueryState, RunningTask, StageFact, StageShare
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ NEEDS_DRIVER = (
 _BATCH = re.compile(r"batch = (\d+)")
 _INTERVAL = re.compile(r"ProcessingTimeTrigger\((\d+)\)")
 _STREAM_FAILED = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: ")
-_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b")
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Mistake)\b")
 _MOST_TASKS_READ = 256
 _MOST_STAGES_READ = 8
 _DURATION_INDEX = "dur"
@@ -225,6 +226,7 @@ class PySparkQuery:
         self.run_id: str = str(query.runId)
         self._query: Any = query._jsq
         self._gateway = gateway
+        self._session = session_of(query)
         self.trigger_s: float = self._trigger_s()
 
     def stopped(self) -> bool | None:
@@ -261,6 +263,14 @@ class PySparkQuery:
         except (Py4JError, TypeError):
             return []
         return [self._options_of(source) for source in sources]
+
+    def first_offset(self, source: int) -> Any:
+        # A checkpoint may be out of reach for a moment; then the first batch is known by its rows.
+        try:
+            execution = self._query.streamingQuery()
+            return first_offset(self._session, str(execution.resolvedCheckpointRoot()), source)
+        except (Py4JError, TypeError):
+            return None
 
     def _options_of(self, source: Any) -> Mapping[str, str]:
         try:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 _RATE = re.compile(r"^RateStream\w*\[.*?rowsPerSecond=(\d+), rampUpTimeSeconds=(\d+)(?:, numPartitions=(\d+))?")
@@ -53,8 +54,8 @@ class ProgressEvent:
         return self.finished_s - self.started_s
 
 
-def read_event(event: Mapping[str, Any]) -> ProgressEvent:
-    """A progress event from its JSON.
+def read_event(event: Mapping[str, Any], *, first_offset: Callable[[int], Any] | None = None) -> ProgressEvent:
+    """A progress event from its JSON; ``first_offset`` knows where a query began to read a source.
 
     The end of the batch is its trigger's start plus ``triggerExecution``; the sources were asked
     first, so their answer stood when the ``latestOffset`` phase was over.
@@ -64,7 +65,10 @@ def read_event(event: Mapping[str, Any]) -> ProgressEvent:
     took_s = phases.get("triggerExecution", (event.get("batchDuration") or 0) / 1000)
     sources: Sequence[Mapping[str, Any]] = event.get("sources") or ()
     ends = [_position(source, "endOffset") for source in sources]
-    starts = [_start(source, end) for source, end in zip(sources, ends, strict=True)]
+    starts = [
+        _start(source, end, first_offset=None if first_offset is None else partial(first_offset, number))
+        for number, (source, end) in enumerate(zip(sources, ends, strict=True))
+    ]
     latests = [_latest(source, end) for source, end in zip(sources, ends, strict=True)]
     partitions = [end.partitions for end in ends if end is not None and end.partitions is not None]
     return ProgressEvent(
@@ -138,14 +142,17 @@ def _position(source: Mapping[str, Any], key: str) -> Position | None:
     return read_position(source.get(key), str(source.get("description", "")))
 
 
-def _start(source: Mapping[str, Any], end: Position | None) -> float | None:
+def _start(source: Mapping[str, Any], end: Position | None, *, first_offset: Callable[[], Any] | None) -> float | None:
     if end is None:
         return None
     start = _position(source, "startOffset")
     if start is not None:
         return min(start.records, end.records)
     if isinstance(source.get("endOffset"), Mapping) and end.partitions is not None:
-        # A topic's first batch has no start and need not begin at offset 0; its rows are all there is.
+        # A topic's first batch has no start and need not begin at offset 0.
+        first = None if first_offset is None else read_position(first_offset())
+        if first is not None:
+            return min(first.records, end.records)
         return max(0.0, end.records - float(source.get("numInputRows") or 0))
     return 0.0
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from headgate.core.sample import ArrivalPoint, Batch, OperatorSample
 from headgate.errors import HeadgateError, NotReady
@@ -85,7 +85,7 @@ class QueryReader:
         points = []
         for raw in self.query.progress_after(self._seen_until):
             self._seen_until = raw["timestamp"]
-            placed = self._place(read_event(raw))
+            placed = self._place(self._event(raw))
             points.append(ArrivalPoint(placed.event.looked_s, placed.latest))
             if placed.event.executed and placed.event.batch_id > self._seen_batch:
                 self._seen_batch = placed.event.batch_id
@@ -122,7 +122,7 @@ class QueryReader:
     def _begin(self) -> None:
         """Start from the newest event of the past; what was finished before is not reported."""
         events = self.query.progress_after("")
-        past = [read_event(raw) for raw in events]
+        past = [self._event(raw) for raw in events]
         self.durations_s = [event.duration_s for event in past if event.executed]
         if past:
             self._seen_until = events[-1]["timestamp"]
@@ -130,6 +130,9 @@ class QueryReader:
             newest = self._place(past[-1])
             self._end = self._done = newest.end
             self._draw(ArrivalPoint(newest.event.looked_s, newest.latest))
+
+    def _event(self, raw: Mapping[str, Any]) -> ProgressEvent:
+        return read_event(raw, first_offset=self.query.first_offset)
 
     def _place(self, event: ProgressEvent) -> _Placed:
         if self._base is None:
@@ -153,13 +156,16 @@ class QueryReader:
     def _ask_probe(self, asked_s: float) -> list[ArrivalPoint]:
         if self._probe is None or asked_s - self._probed_s < self._probe_every_s * 0.9:
             return []
+        if self._base is None:
+            # Until the query has said where it is, what has arrived says nothing about what is left to do.
+            return []
         try:
             records = self._probe.probe()
         except HeadgateError as error:
             log.info("query '%s': its arrivals could not be asked for (%s)", self.query.name, error)
             return []
         self._probed_s = asked_s
-        return [ArrivalPoint(asked_s, records - (self._base or 0.0))]
+        return [ArrivalPoint(asked_s, records - self._base)]
 
     def _draw(self, point: ArrivalPoint) -> None:
         last = self._last_point

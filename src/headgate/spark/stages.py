@@ -15,6 +15,7 @@ from headgate.spark.facts import ActiveStage, Gateway, JobFact, StageFact
 _FIRST_LOOK = 16
 _FARTHEST_LOOK = 1024
 _BATCHES_KEPT = 256
+_STAGES_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +23,11 @@ class BatchWork:
     """What executors did for one micro-batch."""
 
     tasks: int
-    """Of its widest stage: how many slots it can use."""
+    """Of the stage that took longest, as are the times of tasks: how many slots its work can use."""
     run_s: float
     """Wall time in which at least one of its stages was being worked on."""
     ended_s: float
     longest_task_s: float | None
-    """Of the stage that took longest, as is the mean."""
     mean_task_s: float | None
     executors: frozenset[str] = field(default_factory=frozenset)
 
@@ -42,6 +42,10 @@ class StageLedger:
         self._read: set[int] = set()
         self._stages: dict[tuple[str, int], list[StageFact]] = {}
         self._group_of_stage: dict[int, str] = {}
+        self._counted: dict[int, None] = {}
+        """Stages that are in the books, oldest first."""
+        self._open: set[tuple[str | None, int | None]] = set()
+        """Batches with a job that has not ended."""
         self.busy_s: dict[str, float] = defaultdict(float)
         """Time of finished tasks, by query run."""
         self.records: dict[str, float] = defaultdict(float)
@@ -51,6 +55,7 @@ class StageLedger:
         """Read what has ended since the last time."""
         jobs = self._new_jobs()
         self._group_of_stage = {stage: job.group for job in jobs if job.group is not None for stage in job.stage_ids}
+        self._open = {(job.group, job.batch_id) for job in jobs if not job.finished}
         if self._all_read_up_to is None:
             self._all_read_up_to = min((job.id for job in jobs if not job.finished), default=_newest(jobs) + 1) - 1
             self._read = {job.id for job in jobs if job.finished and job.id > self._all_read_up_to}
@@ -64,7 +69,9 @@ class StageLedger:
             self._read.discard(self._all_read_up_to)
 
     def work_of(self, run_id: str, batch_id: int) -> BatchWork | None:
-        """``None`` while Spark has not told, or if the batch ran no task."""
+        """``None`` while Spark has not told of all its jobs, or if the batch ran no task."""
+        if (run_id, batch_id) in self._open:
+            return None
         stages = [stage for stage in self._stages.get((run_id, batch_id), ()) if stage.shares]
         spans = [
             (s.launched_s, s.completed_s) for s in stages if s.launched_s is not None and s.completed_s is not None
@@ -75,7 +82,7 @@ class StageLedger:
         done = sum(share.tasks for share in longest.shares.values())
         total_s = sum(share.task_s for share in longest.shares.values())
         return BatchWork(
-            tasks=max(stage.tasks for stage in stages),
+            tasks=longest.tasks,
             run_s=_covered_s([(start, end) for start, end in spans if start is not None and end is not None]),
             ended_s=max(end for _, end in spans if end is not None),
             longest_task_s=longest.longest_task_s,
@@ -118,14 +125,18 @@ class StageLedger:
         if job.group not in self._groups or job.group is None:
             return
         for stage_id in job.stage_ids:
-            stage = self._gateway.stage(stage_id)
+            # Two jobs of one batch may need the same shuffle, whose stage is then in both.
+            stage = self._gateway.stage(stage_id) if stage_id not in self._counted else None
             if stage is None:
                 continue
+            self._counted[stage_id] = None
             for executor, share in stage.shares.items():
                 self.busy_s[job.group] += share.task_s
                 self.records[executor] += share.records
             if job.batch_id is not None:
                 self._stages.setdefault((job.group, job.batch_id), []).append(stage)
+        while len(self._counted) > _STAGES_KEPT:
+            del self._counted[next(iter(self._counted))]
         while len(self._stages) > _BATCHES_KEPT:
             del self._stages[next(iter(self._stages))]
 

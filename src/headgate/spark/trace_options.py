@@ -15,6 +15,7 @@ from headgate.core.options import check_options, option
 from headgate.errors import UserMistake
 from headgate.grammar import build
 from headgate.workloads import arrivals, parse_workload
+from headgate.workloads.records import parse_keys, parse_records
 
 SOURCE_NAME = "headgate-trace"
 
@@ -32,12 +33,17 @@ class TraceOptions:
     process: str = option("even", "how records are spread within a second", choices=("even", "poisson"))
     partitions: int = option(1, "tasks that a micro-batch is read by", least=1, most=10_000)
     records_per_trigger: int | None = option(None, "the most records that a micro-batch takes", least=1)
+    records: str | None = option(None, "delivers raw records of this kind, as a topic does: words, rows:size=200, …")
+    keys: str = option("none", "keys of raw records: none, uniform:keys=1000 or zipf:keys=1000,exponent=1")
     skew: float = option(0.0, "0 cuts batches evenly; 1 gives each partition 1/rank of the first", least=0, most=5)
 
     def __post_init__(self) -> None:
         check_options(SOURCE_NAME, self)
         if not self.workload:
             raise UserMistake(f"{SOURCE_NAME} needs the option 'workload'; give one, as in constant:rate=1000")
+        if self.records is not None:
+            parse_records(self.records, seed=self.seed)
+        parse_keys(self.keys, seed=self.seed)
 
     @classmethod
     def read(cls, options: Mapping[str, str]) -> TraceOptions:

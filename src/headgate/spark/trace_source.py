@@ -4,6 +4,9 @@ The schedule is fixed by the options alone (``start_time_s`` among them), so a q
 started again from its checkpoint goes on with the same records, those that arrived in the
 meantime included. A record's content follows from its offset, so that any sink can be checked.
 
+With the option ``records``, rows have the columns of Spark's Kafka source instead, so that a pipeline for
+a topic runs on a trace as well.
+
 Planning runs in one Python process on the driver for as long as the query lives; it reads the clock and
 looks into an array. What a task needs to know about arrival times is a slice of that array, which
 travels with its partition, so that tasks parse no workload.
@@ -30,8 +33,16 @@ from pyspark.sql.types import StructType
 from headgate.spark.content import keys_of, values_of
 from headgate.spark.trace_options import SOURCE_NAME, TraceOptions
 from headgate.workloads import count_at
+from headgate.workloads.records import arrival_times_us, key_bytes, parse_keys, parse_records, start_us
 
 SCHEMA = "offset BIGINT, time TIMESTAMP, key INT, value BIGINT"
+RAW_SCHEMA = (
+    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
+)
+"""As Spark's Kafka source has it."""
+RAW_TOPIC = "trace"
+_RAW_NAMES = [column.split()[0] for column in RAW_SCHEMA.split(", ")]
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
 _ROWS_PER_BATCH = 8192
 
 
@@ -59,7 +70,7 @@ class TraceSource(DataSource):
         return SOURCE_NAME
 
     def schema(self) -> str:
-        return SCHEMA
+        return SCHEMA if self._trace.records is None else RAW_SCHEMA
 
     def streamReader(self, schema: StructType) -> TraceReader:  # noqa: N802, ARG002 - Spark's name and signature
         return TraceReader(self._trace)
@@ -69,10 +80,11 @@ class TraceSource(DataSource):
 class TracePartition(InputPartition):
     """A range of offsets and the piece of the arrival curve that covers it."""
 
+    number: int
     first: int
     end: int
-    epoch_s: float
-    """When the piece of the curve begins."""
+    epoch_us: int
+    """When the piece of the curve begins, in microseconds since 1970."""
     curve: NDArray[np.int64]
 
 
@@ -106,18 +118,20 @@ class TraceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         curve = self._curve
         cuts = cut(start["records"], end["records"], self._options.partitions, self._options.skew)
         planned = []
-        for first, after in itertools.pairwise(cuts):
+        for number, (first, after) in enumerate(itertools.pairwise(cuts)):
             low = max(0, int(np.searchsorted(curve, first, side="right")) - 1)
             high = int(np.searchsorted(curve, after, side="left"))
             piece = curve[low : high + 1]
-            planned.append(TracePartition(first, after, self._options.start_time_s + low, piece))
+            epoch_us = start_us(self._options.start_time_s) + low * 1_000_000
+            planned.append(TracePartition(number, first, after, epoch_us, piece))
         return planned
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, TracePartition)
         _settle()
+        make = rows if self._options.records is None else RawRows(self._options)
         for first in range(partition.first, partition.end, _ROWS_PER_BATCH):
-            yield rows(partition, first, min(first + _ROWS_PER_BATCH, partition.end))
+            yield make(partition, first, min(first + _ROWS_PER_BATCH, partition.end))
 
     def _arrived(self) -> int:
         if self._final is not None:
@@ -168,14 +182,39 @@ def cut(first: int, end: int, partitions: int, skew: float) -> list[int]:
 def rows(partition: TracePartition, first: int, end: int) -> pa.RecordBatch:
     """The records of a range of offsets within a partition."""
     offsets = np.arange(first, end, dtype=np.int64)
-    second = np.searchsorted(partition.curve, offsets, side="right") - 1
-    before = partition.curve[second]
-    within = (offsets + 1 - before) / (partition.curve[second + 1] - before)
-    arrived_us = np.round((partition.epoch_s + second + within) * 1e6).astype(np.int64)
     columns: list[Any] = [
         pa.array(offsets),
-        pa.array(arrived_us, type=pa.timestamp("us", tz="UTC")),
+        pa.array(_arrived_us(partition, offsets), type=_TIMESTAMP),
         pa.array(keys_of(offsets)),
         pa.array(values_of(offsets)),
     ]
     return pa.RecordBatch.from_arrays(columns, names=["offset", "time", "key", "value"])
+
+
+class RawRows:
+    """The same as raw records: what a topic would have."""
+
+    def __init__(self, options: TraceOptions) -> None:
+        assert options.records is not None
+        self._kind = parse_records(options.records, seed=options.seed)
+        self._keys = parse_keys(options.keys, seed=options.seed)
+
+    def __call__(self, partition: TracePartition, first: int, end: int) -> pa.RecordBatch:
+        offsets = np.arange(first, end, dtype=np.int64)
+        arrived_us = _arrived_us(partition, offsets)
+        numbers = self._keys.numbers(offsets)
+        keys: Any = [None] * len(offsets) if numbers is None else key_bytes(numbers)
+        columns: list[Any] = [
+            pa.array(keys, type=pa.binary()),
+            pa.array(self._kind.values(first, (arrived_us // 1000).tolist()), type=pa.binary()),
+            pa.array([RAW_TOPIC] * len(offsets)),
+            pa.array(np.full(len(offsets), partition.number, dtype=np.int32)),
+            pa.array(offsets),
+            pa.array(arrived_us, type=_TIMESTAMP),
+            pa.array(np.zeros(len(offsets), dtype=np.int32)),
+        ]
+        return pa.RecordBatch.from_arrays(columns, names=_RAW_NAMES)
+
+
+def _arrived_us(partition: TracePartition, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    return partition.epoch_us + arrival_times_us(partition.curve, offsets)

@@ -93,6 +93,7 @@ class FakeQuery:
     current: QueryState = WORKING
     events: list[Mapping[str, Any]] = field(default_factory=list)
     options: Sequence[Mapping[str, str]] = ()
+    first: Any = None
 
     def state(self) -> QueryState:
         return self.current
@@ -102,6 +103,9 @@ class FakeQuery:
 
     def source_options(self) -> Sequence[Mapping[str, str]]:
         return self.options
+
+    def first_offset(self, source: int) -> Any:
+        return self.first
 
 
 def progress(

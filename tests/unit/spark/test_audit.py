@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.errors import UserMistake
-from headgate.spark.audit import Audit, audit_parquet, committed_files
+from headgate.spark.audit import Audit, audit_parquet, audit_sequences
+from headgate.spark.committed import committed_files
 from headgate.spark.content import keys_of, values_of
 
 
@@ -137,3 +138,64 @@ def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path: Path) -> None:
 def test_an_audit_is_a_value() -> None:
     audit = Audit(records=0, distinct=0, missing=0, doubled=0, first=None, last=None, expected=0, checksum_ok=None)
     assert audit.exact
+
+
+def numbered(file: Path, numbers: Sequence[int]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"sequence": np.array(numbers, dtype=np.int64)}), file)
+
+
+def test_a_folder_per_batch_is_audited_without_a_log(tmp_path: Path) -> None:
+    numbered(tmp_path / "batch=0" / "part-0.parquet", range(5))
+    numbered(tmp_path / "batch=1" / "part-0.parquet", range(5, 8))
+    (tmp_path / "batch=1" / "_SUCCESS").write_text("")
+    numbered(tmp_path / "batch=1" / "_temporary" / "0" / "part-1.parquet", range(5, 8))
+    audit = audit_sequences(tmp_path, expected=8)
+    assert audit is not None
+    assert audit.exact
+    assert audit.summary == "all 8 records are in the sink exactly once"
+
+
+def test_every_table_of_a_folder_of_tables_counts(tmp_path: Path) -> None:
+    numbered(tmp_path / "t01" / "batch=0" / "part-0.parquet", [0, 2])
+    numbered(tmp_path / "t02" / "batch=0" / "part-0.parquet", [1, 2])
+    audit = audit_sequences(tmp_path, expected=4)
+    assert audit is not None
+    assert (audit.missing, audit.doubled) == (1, 1)
+
+
+def test_of_a_delta_table_counts_what_its_log_says(tmp_path: Path) -> None:
+    numbered(tmp_path / "a.parquet", [0, 1])
+    numbered(tmp_path / "b c.parquet", [2])
+    numbered(tmp_path / "orphan.parquet", [2])
+    folder = tmp_path / "_delta_log"
+    folder.mkdir()
+    (folder / f"{0:020}.json").write_text('{"metaData": {}}\n{"add": {"path": "a.parquet"}}')
+    (folder / f"{1:020}.json").write_text('{"add": {"path": "old.parquet"}}')
+    (folder / f"{2:020}.json").write_text('{"remove": {"path": "old.parquet"}}\n{"add": {"path": "b%20c.parquet"}}')
+    audit = audit_sequences(tmp_path, expected=3)
+    assert audit is not None
+    assert audit.exact
+    (folder / f"{0:020}.json").unlink()
+    with pytest.raises(UserMistake, match="first commits"):
+        audit_sequences(tmp_path, expected=3)
+
+
+def test_while_records_are_still_to_come_only_doubles_are_faults(tmp_path: Path) -> None:
+    numbered(tmp_path / "batch=0" / "part-0.parquet", [0, 5, 9])
+    audit = audit_sequences(tmp_path, expected=10, complete=False)
+    assert audit is not None
+    assert audit.exact
+    assert audit.summary == "3 of 10 records are in the sink, none of them twice"
+    numbered(tmp_path / "batch=1" / "part-0.parquet", [5])
+    doubled = audit_sequences(tmp_path, expected=10, complete=False)
+    assert doubled is not None
+    assert not doubled.exact
+
+
+def test_a_sink_without_sequence_numbers_cannot_be_audited(tmp_path: Path) -> None:
+    (tmp_path / "batch=0").mkdir()
+    pq.write_table(pa.table({"word": ["a"]}), tmp_path / "batch=0" / "part-0.parquet")
+    assert audit_sequences(tmp_path, expected=1) is None
+    with pytest.raises(UserMistake, match="not a sink's folder"):
+        audit_sequences(tmp_path / "nowhere", expected=1)

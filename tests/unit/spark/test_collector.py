@@ -158,6 +158,20 @@ class TestBatches:
         operator = rig.operator()
         assert (operator.records_limit, operator.partitions, operator.parallelism) == (500, 4, 2)
 
+    def test_a_batch_of_several_jobs_is_told_when_all_of_them_have_ended(self) -> None:
+        rig = Rig()
+        rig.finish(0, 0, 100)
+        rig.gateway.job_list.append(JobFact(1, "run-1", 0, (0, 1), 999.9, False))
+        assert rig.operator().batches == ()
+        rig.gateway.job_list[1] = JobFact(1, "run-1", 0, (0, 1), 999.9, True)
+        rig.gateway.stages[1] = StageFact(
+            id=1, tasks=5, launched_s=999.9, completed_s=1003.9, longest_task_s=4.0, shares={"0": StageShare(8.0, 5, 0)}
+        )
+        operator = rig.operator()
+        (batch,) = operator.batches
+        assert (batch.tasks, batch.longest_task_s) == (5, 4.0)
+        assert operator.busy_s == pytest.approx(0.75 + 8.0), "a stage that two jobs name is counted once"
+
 
 class TestArrivals:
     def test_the_backlog_stands_in_the_curve(self) -> None:
@@ -201,6 +215,25 @@ class TestArrivals:
         rig.finish(5, 7000, 7100)
         operator = rig.operator()
         assert (operator.batches[0].first_record, operator.done_records) == (0, 100)
+
+    def test_a_probe_waits_until_the_query_has_said_where_it_is(self) -> None:
+        probe = FakeProbe()
+        probe.records = 7300
+        rig = Rig(FakeQuery(current=IDLE), probe=probe)
+        assert rig.operator().arrivals[-1].records == 0
+        rig.finish(5, 7000, 7100, 7300)
+        operator = rig.operator()
+        assert operator.arrivals[-1].records - operator.done_records == 200
+
+    def test_a_topic_that_does_not_begin_at_zero_has_no_lag_before_its_beginning(self) -> None:
+        query = FakeQuery(first={"t": {"0": 6900}})
+        rig = Rig(query)
+        source = {"startOffset": None, "endOffset": {"t": {"0": 7000}}, "latestOffset": {"t": {"0": 7050}}}
+        query.events.append(progress(0, at_s=999, source=source, rows=100))
+        rig.run_job(0, launched_s=999.2, completed_s=999.8, rows=100)
+        operator = rig.operator()
+        assert (operator.batches[0].first_record, operator.done_records) == (6900, 7000)
+        assert operator.arrivals[-1].records - operator.done_records == 50
 
     def test_a_look_that_found_nothing_is_a_point_and_not_a_batch(self) -> None:
         rig = Rig()

@@ -74,6 +74,23 @@ def test_the_first_batch_of_a_topic_has_no_start_and_begins_where_its_rows_do() 
     assert (event.start, event.end, event.latest) == (4900.0, 5000.0, 5010.0)
 
 
+def test_the_first_batch_of_a_topic_begins_where_the_checkpoint_says_it_did() -> None:
+    source = {
+        "startOffset": None,
+        "endOffset": {"t": {"0": 5000, "1": 20}},
+        "latestOffset": {"t": {"0": 5010, "1": 20}},
+    }
+    asked: list[int] = []
+
+    def first_offset(source: int) -> dict[str, dict[str, int]]:
+        asked.append(source)
+        return {"t": {"0": 4900, "1": 0}}
+
+    event = read_event(progress(0, at_s=50, source=source, rows=240), first_offset=first_offset)
+    assert (event.start, event.end, event.latest) == (4900.0, 5020.0, 5030.0)
+    assert asked == [0]
+
+
 def test_the_first_batch_of_a_trace_begins_at_zero() -> None:
     event = read_event(progress(0, at_s=50, source={"startOffset": None, "endOffset": {"records": 80}}, rows=160))
     assert (event.start, event.end, event.latest) == (0.0, 80.0, 80.0)

@@ -1,0 +1,175 @@
+"""Operators among an app's queries: their graph, their part of samples, and orders to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from fake_driver import FakeGateway, FakeQuery, HandClock, progress, records
+
+from headgate.core.allocation import Allocation, Bounds, Dimension
+from headgate.core.graph import OperatorNode
+from headgate.core.knowledge import AppDescription, Engine
+from headgate.core.ports import Order
+from headgate.core.sample import OperatorSample
+from headgate.errors import StaleEpoch, Temporary, UserMistake
+from headgate.spark.agent import DriverAgent
+from headgate.spark.operator_group import OperatorGroup
+
+
+@dataclass
+class FakeOperator:
+    name: str
+    reads: tuple[str, ...] = ()
+    writes: str | None = None
+    scalable: bool = True
+    parallelism: int = 1
+    max_parallelism: int = 4
+
+    def set_parallelism(self, parallelism: int) -> None:
+        self.parallelism = parallelism
+
+
+class FakeProbe:
+    def __init__(self, records: float = 0.0) -> None:
+        self.records = records
+        self.asked = 0
+        self.fault: Temporary | None = None
+
+    def probe(self) -> float:
+        self.asked += 1
+        if self.fault is not None:
+            raise self.fault
+        return self.records
+
+
+def chain() -> list[FakeOperator]:
+    return [
+        FakeOperator("count", reads=("kept", "extra"), writes="counts", scalable=False, parallelism=4),
+        FakeOperator("split", reads=("lines",), writes="words"),
+        FakeOperator("filter", reads=("words",), writes="kept"),
+    ]
+
+
+def test_operators_are_joined_where_one_reads_what_another_writes() -> None:
+    group = OperatorGroup(["count", "split", "audit", "filter"], chain())
+    assert group.graph["split"] == OperatorNode(name="split", scalable=True, max_parallelism=4)
+    assert group.graph["filter"].upstream == ("split",)
+    assert group.graph["count"] == OperatorNode(name="count", upstream=("filter",), max_parallelism=4)
+    assert group.graph["audit"] == OperatorNode(name="audit")
+    assert [node.name for node in group.graph].index("split") < [node.name for node in group.graph].index("filter")
+
+
+def test_operators_that_feed_each_other_in_a_circle_are_refused() -> None:
+    with pytest.raises(UserMistake):
+        OperatorGroup(["a", "b"], [FakeOperator("a", ("x",), "y"), FakeOperator("b", ("y",), "x")])
+
+
+def test_parallelism_can_be_scaled_if_any_operator_is_stateless() -> None:
+    assert OperatorGroup(["split"], chain()[1:2]).scales == {Dimension.EXECUTORS, Dimension.PARALLELISM}
+    assert OperatorGroup(["count"], chain()[:1]).scales == {Dimension.EXECUTORS}
+    assert OperatorGroup(["orders"]).scales == {Dimension.EXECUTORS}
+
+
+def test_a_sample_says_what_was_set_and_not_what_the_last_batch_had() -> None:
+    operators = chain()
+    group = OperatorGroup(["count", "split", "filter"], operators)
+    operators[2].parallelism = 3
+    sample = group.complete(OperatorSample(name="filter", parallelism=1, partitions=7), 10.0)
+    assert sample == OperatorSample(
+        name="filter", upstream=("split",), scalable=True, parallelism=3, max_parallelism=4, partitions=7
+    )
+
+
+def test_a_query_that_is_no_operator_keeps_its_sample() -> None:
+    sample = OperatorSample(name="orders", parallelism=2)
+    assert OperatorGroup(["orders"]).complete(sample, 10.0) is sample
+
+
+class TestOutput:
+    def output(self, group: OperatorGroup, at_s: float) -> float | None:
+        return group.complete(OperatorSample(name="split"), at_s).output_records
+
+    def test_it_is_how_far_the_topic_reaches_asked_no_more_often_than_told(self) -> None:
+        probe = FakeProbe(40.0)
+        group = OperatorGroup(["split"], chain()[1:2], outputs={"split": probe}, probe_every_s=1.0)
+        assert self.output(group, 10.0) == 40.0
+        probe.records = 70.0
+        assert self.output(group, 10.5) == 40.0
+        assert self.output(group, 11.0) == 70.0
+        assert probe.asked == 2
+
+    def test_it_is_unknown_while_nobody_answers(self) -> None:
+        probe = FakeProbe(40.0)
+        group = OperatorGroup(["split"], chain()[1:2], outputs={"split": probe})
+        probe.fault = Temporary("broker away")
+        assert self.output(group, 10.0) is None
+        probe.fault = None
+        assert self.output(group, 12.0) == 40.0
+
+    def test_a_topic_of_two_writers_tells_of_neither_how_much(self) -> None:
+        two = [FakeOperator("split", ("a",), "words"), FakeOperator("other", ("b",), "words")]
+        group = OperatorGroup(["split", "other"], two, outputs={"split": FakeProbe(1.0), "other": FakeProbe(1.0)})
+        assert self.output(group, 10.0) is None
+
+
+class Rig:
+    def __init__(self) -> None:
+        self.gateway = FakeGateway()
+        self.gateway.add("0", tasks_done=1)
+        self.operators = chain()
+        names = [operator.name for operator in self.operators]
+        source = records(0, 100)
+        queries = [
+            FakeQuery(name=name, run_id=name, events=[progress(0, at_s=990, source=source, run_id=name)])
+            for name in names
+        ]
+        group = OperatorGroup(names, self.operators)
+        description = AppDescription(
+            app="chain", engine=Engine.MICRO_BATCH, bounds=Bounds(1, 4), graph=group.graph, scales=group.scales
+        )
+        self.agent = DriverAgent(self.gateway, queries, description=description, group=group, now_s=HandClock())
+
+    def order(self, *, epoch: int = 1, request_id: str = "a", **parallelism: int) -> None:
+        allocation = Allocation(executors=2, parallelism=parallelism)
+        self.agent.apply(Order(allocation=allocation, epoch=epoch, request_id=request_id))
+
+    def set(self) -> dict[str, int]:
+        return {operator.name: operator.parallelism for operator in self.agent.collect().operators}
+
+
+class TestOrders:
+    def test_an_order_sets_what_it_names_and_leaves_the_rest(self) -> None:
+        rig = Rig()
+        rig.order(split=3)
+        assert rig.set() == {"count": 4, "split": 3, "filter": 1}
+        rig.order(request_id="b")
+        assert rig.set() == {"count": 4, "split": 3, "filter": 1}
+        assert rig.agent.target == 2
+
+    def test_an_order_beyond_the_limits_is_obeyed_up_to_them(self) -> None:
+        rig = Rig()
+        rig.order(split=9, filter=0)
+        assert rig.set() == {"count": 4, "split": 4, "filter": 1}
+
+    @pytest.mark.parametrize(
+        ("name", "words"), [("splitt", "did you mean 'split'"), ("count", "fixed by its state; leave it out")]
+    )
+    def test_an_order_that_cannot_be_obeyed_changes_nothing(self, name: str, words: str) -> None:
+        rig = Rig()
+        with pytest.raises(UserMistake, match=words):
+            rig.order(epoch=7, **{"filter": 2, name: 2})
+        assert rig.set() == {"count": 4, "split": 1, "filter": 1}
+        assert rig.agent.target == 1
+        assert rig.agent.describe().newest_epoch == 0
+
+    def test_an_order_of_a_replaced_controller_sets_nothing(self) -> None:
+        rig = Rig()
+        rig.order(epoch=7, split=3)
+        with pytest.raises(StaleEpoch):
+            rig.order(epoch=6, request_id="b", split=1)
+        assert rig.set()["split"] == 3
+
+    def test_a_query_that_was_started_otherwise_is_told_how_to_start_it(self) -> None:
+        with pytest.raises(UserMistake, match=r"headgate\.operator"):
+            OperatorGroup(["orders"]).checked({"orders": 2})
