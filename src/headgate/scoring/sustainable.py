@@ -1,0 +1,318 @@
+"""The greatest rate that an app can sustain: whether it sustained one, and which to try next.
+
+A rate is held for a while. Lag on micro-batches is a saw, so it is looked at where it is lowest, at
+the ends of batches: there it is what arrived while the batch ran, and it grows from batch to batch
+only if the app falls behind. Nothing here reads a clock or sends a record, so the whole search runs
+in virtual time, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from statistics import median
+
+import numpy as np
+
+from headgate.core.sample import ArrivalPoint, Batch
+
+_GROWING = 0.05
+"""Share of the arrivals that may be left over, batch after batch, before lag counts as growing."""
+_FEW_BATCHES = 4
+_OVERWHELMED = 0.3
+"""Share of the arrivals from which on it need not be asked whether lag will stop growing."""
+_BATCHES_BEHIND = 1.5
+"""Lag up to so many batches' intake is the rhythm of micro-batches."""
+_REACHED = 0.97
+"""Share of the asked rate from which a producer counts as having reached it."""
+_NO_LONGER = 1.15
+"""Up to so much longer a backlog counts as having taken as long as a smaller one."""
+_ROOM = 0.8
+"""Share of the time that batches may fill after a step that follows free time instead of a fixed factor."""
+
+
+class StepOutcome(StrEnum):
+    SUSTAINED = "sustained"
+    LAG_GREW = "lag grew"
+    PRODUCER_SHORT = "producer short"
+    """The records could not be sent that fast, so nothing is known about the rate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorHold:
+    """What was seen of one operator while a rate was held."""
+
+    name: str
+    arrivals: tuple[ArrivalPoint, ...]
+    """Records in its input topics, by time."""
+    batches: tuple[Batch, ...]
+    """Finished meanwhile, oldest first."""
+    done_records: float
+    """Position in the input up to which it had finished at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorCourse:
+    """How one operator took a rate."""
+
+    name: str
+    growing: bool
+    lag_slope: float
+    """Growth of its lag as a share of its arrivals: 0.1 means that a tenth of them is left over."""
+    lag_records: float
+    """At the end, and where the saw is lowest."""
+    batch_s: float | None
+    """Median duration of its batches; unknown if none ended."""
+    longest_batch_s: float | None
+    busy: float
+    """Share of the time in which it had a batch running."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One rate, held."""
+
+    asked_rate: float
+    achieved_rate: float
+    held_s: float
+    outcome: StepOutcome
+    operators: tuple[OperatorCourse, ...]
+
+    @property
+    def rate(self) -> float:
+        """The rate that the outcome is about."""
+        return float(self.asked_rate if self.achieved_rate >= _REACHED * self.asked_rate else self.achieved_rate)
+
+    @property
+    def worst(self) -> OperatorCourse:
+        """The operator whose lag grew most; of those that count as growing, if any does."""
+        return max(self.operators, key=lambda operator: (operator.growing, operator.lag_slope))
+
+    @property
+    def unclear(self) -> bool:
+        """Whether a longer hold might show something else.
+
+        Batches with a cost of their own lengthen under a new load until they have the length that they keep. Lag that
+        grows meanwhile looks like lag that grows for good.
+        """
+        slope, batch_s = self.worst.lag_slope, self.slowest.batch_s
+        if self.outcome is StepOutcome.SUSTAINED:
+            return slope > _GROWING
+        few = batch_s is None or self.held_s < _FEW_BATCHES * batch_s
+        return self.outcome is StepOutcome.LAG_GREW and (few or slope < _OVERWHELMED)
+
+    @property
+    def slowest(self) -> OperatorCourse:
+        return max(self.operators, key=lambda operator: operator.batch_s or math.inf)
+
+
+def judge(
+    holds: Sequence[OperatorHold],
+    *,
+    asked_rate: float,
+    achieved_rate: float,
+    started_s: float,
+    ended_s: float,
+    trigger_s: float,
+) -> Step:
+    """Whether a rate was sustained.
+
+    It was not if the lag of any operator grew, once the first third was over, by more than 5 % of what
+    arrived, and ended beyond one and a half batches' intake. A batch's intake is what arrives while the
+    slowest operator works on one: what comes down a chain comes in bursts of that size. A rate that the
+    producer did not reach was never sustained, but lag that grew nevertheless is conclusive.
+    """
+    cycle_s = max([trigger_s, *(_calm_batch_s(hold, started_s, ended_s) for hold in holds)])
+    courses = tuple(_course(hold, started_s=started_s, ended_s=ended_s, cycle_s=cycle_s) for hold in holds)
+    if any(course.growing for course in courses):
+        outcome = StepOutcome.LAG_GREW
+    elif achieved_rate < _REACHED * asked_rate:
+        outcome = StepOutcome.PRODUCER_SHORT
+    else:
+        outcome = StepOutcome.SUSTAINED
+    return Step(
+        asked_rate=asked_rate,
+        achieved_rate=achieved_rate,
+        held_s=ended_s - started_s,
+        outcome=outcome,
+        operators=courses,
+    )
+
+
+def _calm_batch_s(hold: OperatorHold, started_s: float, ended_s: float) -> float:
+    """How long its batches took before much lag could have lengthened them."""
+    early_s = started_s + 2 / 3 * (ended_s - started_s)
+    early = [batch.duration_s for batch in hold.batches if batch.finished_s <= early_s]
+    return median(early) if early else 0.0
+
+
+def _course(hold: OperatorHold, *, started_s: float, ended_s: float, cycle_s: float) -> OperatorCourse:
+    span_s = ended_s - started_s
+    arrived = _arrived(hold, ended_s)
+    arrival_rate = (arrived - _arrived(hold, started_s)) / span_s
+    troughs = [(batch.finished_s, _arrived(hold, batch.finished_s) - batch.end_record) for batch in hold.batches]
+    # The batch that is still running will leave behind at least what arrived since it began.
+    last_s = troughs[-1][0] if troughs else started_s
+    running = arrived - _arrived(hold, last_s)
+    if not troughs or running > troughs[-1][1]:
+        troughs.append((ended_s, running if troughs else arrived - hold.done_records))
+    slope = _slope(troughs, since_s=started_s + span_s / 3, span_s=span_s) / arrival_rate if arrival_rate else 0.0
+    lag = max(0.0, troughs[-1][1])
+    durations = [batch.duration_s for batch in hold.batches]
+    return OperatorCourse(
+        name=hold.name,
+        growing=slope > _GROWING and lag > _BATCHES_BEHIND * arrival_rate * cycle_s,
+        lag_slope=slope,
+        lag_records=lag,
+        batch_s=median(durations) if durations else None,
+        longest_batch_s=max(durations, default=None),
+        busy=min(1.0, (sum(durations) + (0.0 if durations else span_s)) / span_s),
+    )
+
+
+def _arrived(hold: OperatorHold, time_s: float) -> float:
+    times = [point.time_s for point in hold.arrivals]
+    return float(np.interp(time_s, times, [point.records for point in hold.arrivals]))
+
+
+def _slope(troughs: Sequence[tuple[float, float]], *, since_s: float, span_s: float) -> float:
+    """The median of the slopes between any two ends of batches, so that one hiccup does not decide."""
+    late = [point for point in troughs if point[0] >= since_s]
+    early = troughs[: len(troughs) - len(late)]
+    points = [*early[-1:], *late] if len(late) < 3 else late
+    slopes = [(y1 - y0) / (x1 - x0) for (x0, y0), (x1, y1) in combinations(points, 2) if x1 > x0]
+    return median(slopes) if slopes else points[-1][1] / span_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """A backlog that was sent at once, and how long it took until all operators had worked it off."""
+
+    records: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        return self.records / self.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUp:
+    """Backlogs that make new executors warm and tell roughly what they can carry.
+
+    Code is compiled while it runs, so a new executor gets faster for up to a minute: backlogs follow
+    each other until the app no longer gets faster.
+    """
+
+    first_records: int
+    round_s: float = 8.0
+    """How long working off a backlog should take."""
+    settled: float = 0.12
+    most_rounds: int = 7
+    most_rate: float = math.inf
+    """More than that need not be known."""
+    already_warm: bool = False
+    """Whether one backlog of some length tells enough."""
+
+    def next_records(self, drains: Sequence[Drain]) -> int | None:
+        if not drains:
+            return self.first_records
+        if self.already_warm and drains[-1].seconds >= self.round_s / 2:
+            return None
+        last = drains[-1]
+        most = self.most_rate * self.round_s
+        if len(drains) >= self.most_rounds or (last.records >= most and last.rate > self.most_rate):
+            return None
+        if len(drains) == 1 and last.seconds >= self.round_s:
+            # The first backlog also waited for what is only done once.
+            return last.records
+        best = max((drain.rate for drain in drains[:-1]), default=0.0)
+        if last.seconds >= self.round_s / 2 and last.rate <= best * (1 + self.settled):
+            return None
+        if last.seconds >= 1.5 * self.round_s:
+            return last.records
+        return math.ceil(min(most, last.records * _growth_of_backlog(drains, self.round_s)))
+
+
+def _growth_of_backlog(drains: Sequence[Drain], round_s: float) -> float:
+    """How much more to send: if more records took no longer than fewer, most of that time was not spent on them."""
+    last = drains[-1]
+    fewer = [drain.seconds for drain in drains[:-1] if drain.records < last.records]
+    if fewer and last.seconds <= _NO_LONGER * min(fewer[-1], round_s):
+        return 8.0
+    return min(8.0, max(2.0, round_s / last.seconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bracket:
+    """What is known of the greatest sustainable rate."""
+
+    sustained: float | None
+    """The greatest rate that was."""
+    exceeded: float | None
+    """The smallest rate that was not; ``None``: the limit was not found, the rate is at least that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateSearch:
+    """Up from a start until the lag grows, then between what was sustained and what was not."""
+
+    start: float
+    expected: float = 0.0
+    """Where the limit is thought to be: steps get longer below it, and again some steps beyond it."""
+    most: float = math.inf
+    growth: float = 1.3
+    precision: float = 0.08
+    """How far apart the two ends of the answer may be."""
+    most_steps: int = 10
+    least: float = 0.5
+
+    def bracket(self, steps: Sequence[Step]) -> Bracket:
+        grew = [step.rate for step in steps if step.outcome is StepOutcome.LAG_GREW]
+        exceeded = min(grew, default=None)
+        sustained = [
+            step.rate
+            for step in steps
+            if step.outcome is StepOutcome.SUSTAINED and (exceeded is None or step.rate < exceeded)
+        ]
+        return Bracket(sustained=max(sustained, default=None), exceeded=exceeded)
+
+    def next_rate(self, steps: Sequence[Step]) -> float | None:
+        """The rate to hold next; ``None`` when the answer is as good as it gets."""
+        if len(steps) >= self.most_steps:
+            return None
+        reach = min([self.most, *(0.95 * s.achieved_rate for s in steps if s.outcome is StepOutcome.PRODUCER_SHORT)])
+        known = self.bracket(steps)
+        match known.sustained, known.exceeded:
+            case None, None:
+                wanted = self.start
+            case None, float(exceeded):
+                wanted = min(0.9 * exceeded, max(0.4 * exceeded, 0.95 * _served(steps, exceeded)))
+            case float(sustained), None:
+                wanted = sustained * self._growth(steps)
+            case float(sustained), float(exceeded):
+                if exceeded <= sustained * (1 + self.precision):
+                    return None
+                middle = math.sqrt(sustained * exceeded)
+                wanted = min(middle, max(_served(steps, exceeded), sustained * (1 + self.precision)))
+        wanted = min(wanted, reach)
+        pointless = known.sustained is not None and wanted < known.sustained * 1.02
+        return None if pointless or wanted < self.least else wanted
+
+    def _growth(self, steps: Sequence[Step]) -> float:
+        """How much more to try: the longer nothing happens, or the more time batches leave free, the more."""
+        sustained = max(step.rate for step in steps if step.outcome is StepOutcome.SUSTAINED)
+        below = sustained < self.expected
+        rises = sum(step.outcome is StepOutcome.SUSTAINED and (below or step.rate >= self.expected) for step in steps)
+        busy = max(operator.busy for operator in steps[-1].operators)
+        factor = min(2.5, max(self.growth**2 ** max(0, rises - 2), _ROOM / max(busy, 0.01)))
+        return float(max(self.growth, min(factor, self.expected / sustained)) if below else factor)
+
+
+def _served(steps: Sequence[Step], rate: float) -> float:
+    """What the app kept up with, of a rate that was too high for it."""
+    slope = next(step.worst.lag_slope for step in steps if step.rate == rate)
+    return rate * (1 - slope)

@@ -1,0 +1,313 @@
+"""A real app under a load of one's choice: its own cluster, broker and folder, its operators, and a paced producer.
+
+Arrivals are the end offsets of the topics, asked while the app runs; how far an operator has come is
+what its batches say themselves. Both are on one clock, and on the same axis of offsets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from headgate.config import AppFile, ControllerTable, ProducerTable
+from headgate.core.sample import ArrivalPoint, Batch
+from headgate.errors import HeadgateError, NotReady, Permanent, Temporary, UserMistake
+from headgate.kafka.broker import LocalBroker
+from headgate.kafka.probe import KafkaProbe
+from headgate.kafka.production import Production, ProductionPlan
+from headgate.kafka.settings import KafkaSettings
+from headgate.kafka.topics import delete_topics
+from headgate.scoring.sustainable import Drain, OperatorHold, Step, judge
+from headgate.spark.operators import Operator
+from headgate.spark.progress import ProgressEvent, read_event
+from headgate.wiring.app import RunningApp
+from headgate.wiring.loads import production_plan
+from headgate.wiring.operator_flow import OperatorFlow
+
+Say = Callable[[str], None]
+
+_LOOK_EVERY_S = 0.25
+_BURST_S = 1.0
+"""How long a backlog takes to send, if the producer is fast enough."""
+_THERE_WITHIN_S = 180.0
+_DRAINED_WITHIN_S = 180.0
+
+
+class AppBench:
+    """An app that can be given any load and size; everything it starts ends with the ``with`` block."""
+
+    def __init__(self, app: AppFile, *, executors: Sequence[int], seed: int, say: Say) -> None:
+        self._producer = only_producer(app)
+        self._app = app
+        self._sizes = tuple(executors)
+        self._seed = seed
+        self._say = say
+        self._stack = contextlib.ExitStack()
+        self._stop = threading.Event()
+        self._sent = 0
+        self._trigger_s = max(table.trigger_s for table in app.operators)
+        self._kafka: KafkaSettings | None = None
+
+    def __enter__(self) -> Self:
+        with self._stack:
+            place = tempfile.TemporaryDirectory(prefix="headgate-measure-", ignore_cleanup_errors=True)
+            folder = Path(self._stack.enter_context(place))
+            self._app = self._on_own_topics(measured_app(self._app, folder=folder, sizes=self._sizes))
+            self._running = self._stack.enter_context(RunningApp(self._app, say=self._say))
+            flow = self._running.flow
+            assert isinstance(flow, OperatorFlow)
+            assert flow.kafka is not None
+            self._kafka = flow.kafka.settings
+            self._source = KafkaProbe(self._kafka, [self._producer.topic])
+            self._operators = [
+                _WatchedOperator(operator, self._kafka, starts=flow.kafka.note.starts) for operator in flow.operators
+            ]
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _on_own_topics(self, app: AppFile) -> AppFile:
+        """A broker of its own, or else topics of its own: the load must reach nobody else, nor others' records it."""
+        if app.kafka.is_local:
+            self._say("starting a Kafka broker on this machine …")
+            bootstrap = self._stack.enter_context(LocalBroker()).settings.bootstrap
+            return app.model_copy(update={"kafka": app.kafka.model_copy(update={"bootstrap": bootstrap})})
+        suffix = f"-measure-{secrets.token_hex(4)}"
+        self._producer = self._producer.model_copy(update={"topic": self._producer.topic + suffix})
+        renamed = with_topics(app, suffix)
+        self._stack.callback(self._delete, [topic.name for topic in renamed.topics])
+        return renamed
+
+    def _delete(self, topics: Sequence[str]) -> None:
+        if self._kafka is None:
+            return
+        try:
+            delete_topics(self._kafka, topics)
+        except HeadgateError as error:
+            self._say(f"topics {', '.join(topics)} could not be deleted ({error}); delete them by hand")
+
+    def heed(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def resize(self, executors: int) -> None:
+        """Also cut the batches of operators that allow it into a task for each core."""
+        slots = executors * self._app.cluster.cores
+        for watched in self._operators:
+            if watched.operator.scalable:
+                watched.operator.set_parallelism(min(slots, watched.operator.max_parallelism))
+        self._running.controls.pin(executors)
+        self._until(
+            lambda: self._has(executors),
+            within_s=_THERE_WITHIN_S,
+            otherwise=f"the cluster did not come to {executors} executors",
+        )
+
+    def _has(self, executors: int) -> bool:
+        try:
+            status = self._running.controls.status()
+        except NotReady:
+            return False
+        there = status.observed.executors if status.observed is not None else None
+        return there == executors and not status.pending_executors
+
+    def drain(self, records: int) -> Drain:
+        with self._production(rate=max(1.0, records / _BURST_S), duration_s=_BURST_S) as production:
+            began_s = production.start_time_s
+            self._until(
+                lambda: production.finished,
+                within_s=_DRAINED_WITHIN_S,
+                otherwise=f"{production.total} records could not be sent",
+            )
+            _check(production)
+            self.settle()
+        return Drain(records=production.total, seconds=max(time.time() - began_s, 0.001))
+
+    def settle(self) -> None:
+        self._until(
+            lambda: all(watched.lag() <= 0 for watched in self._operators),
+            within_s=_DRAINED_WITHIN_S,
+            otherwise="the backlog was not worked off",
+        )
+
+    def hold(self, rate: float, hold_s: float) -> Step:
+        sent: list[ArrivalPoint] = []
+        curves: list[list[ArrivalPoint]] = [[] for _ in self._operators]
+
+        def look() -> None:
+            _draw(sent, self._source)
+            for watched, curve in zip(self._operators, curves, strict=True):
+                _draw(curve, watched.probe)
+
+        look()
+        with self._production(rate=rate, duration_s=hold_s) as production:
+            started_s = production.start_time_s
+            ended_s = started_s + hold_s
+            while time.time() < ended_s:
+                self._pause()
+                look()
+            holds = [
+                watched.hold(curve, started_s=started_s, ended_s=ended_s)
+                for watched, curve in zip(self._operators, curves, strict=True)
+            ]
+            _check(production)
+        # What arrived in the topic, whatever the producer says.
+        begin, end = np.interp([started_s, ended_s], [each.time_s for each in sent], [each.records for each in sent])
+        return judge(
+            holds,
+            asked_rate=rate,
+            achieved_rate=float(end - begin) / hold_s,
+            started_s=started_s,
+            ended_s=ended_s,
+            trigger_s=self._trigger_s,
+        )
+
+    def _production(self, *, rate: float, duration_s: float) -> Production:
+        plan: ProductionPlan = production_plan(
+            self._producer.model_copy(
+                update={
+                    "workload": f"constant:rate={rate:.6f}",
+                    "peak": None,
+                    "duration_s": duration_s,
+                    "time_scale": 1.0,
+                    "seed": self._seed,
+                }
+            ),
+            first_sequence=self._sent,
+        )
+        assert self._kafka is not None
+        production = Production(self._kafka, plan)
+        self._sent += production.total
+        return production
+
+    def _until(self, reached: Callable[[], bool], *, within_s: float, otherwise: str) -> None:
+        deadline_s = time.monotonic() + within_s
+        while not reached():
+            if time.monotonic() > deadline_s:
+                raise Temporary(
+                    f"{otherwise} within {within_s:.0f} s; give executors more of a processor (--quota), or try again"
+                )
+            self._pause()
+
+    def _pause(self) -> None:
+        if self._stop.wait(_LOOK_EVERY_S):
+            raise KeyboardInterrupt
+        for watched in self._operators:
+            watched.check()
+
+
+class _WatchedOperator:
+    """An operator with what its topics and its batches say."""
+
+    def __init__(self, operator: Operator, settings: KafkaSettings, *, starts: Mapping[str, Mapping[int, int]]) -> None:
+        self.operator = operator
+        self.probe = KafkaProbe(settings, operator.reads)
+        self._done = float(sum(sum(starts[topic].values()) for topic in operator.reads))
+
+    def done(self) -> float:
+        """Position up to which its batches are finished."""
+        last = self.operator.query.lastProgress
+        if last is not None:
+            end = _event(last).end
+            self._done = self._done if end is None else max(self._done, end)
+        return self._done
+
+    def lag(self) -> float:
+        # In this order: what arrives in between counts as lag, and not the other way round.
+        done = self.done()
+        try:
+            return self.probe.probe() - done
+        except Temporary:
+            return math.inf
+
+    def hold(self, arrivals: Sequence[ArrivalPoint], *, started_s: float, ended_s: float) -> OperatorHold:
+        events = [_event(progress) for progress in self.operator.query.recentProgress]
+        batches = [
+            Batch(event.batch_id, event.started_s, event.finished_s, event.start or 0.0, event.end)
+            for event in events
+            if event.executed and event.end is not None and started_s < event.finished_s <= ended_s
+        ]
+        return OperatorHold(
+            name=self.operator.name,
+            arrivals=tuple(arrivals),
+            batches=tuple(batches),
+            done_records=batches[-1].end_record if batches else self.done(),
+        )
+
+    def check(self) -> None:
+        query = self.operator.query
+        if not query.isActive:
+            error = query.exception()
+            reason = str(error).splitlines()[0] if error is not None else "it was stopped"
+            raise Permanent(f"operator '{self.operator.name}' has ended while it was measured: {reason}")
+
+
+def only_producer(app: AppFile) -> ProducerTable:
+    """What the load consists of; an app without exactly one producer has no single rate."""
+    if not app.operators or len(app.producers) != 1:
+        kind = f"{len(app.producers)} [[producers]]" if app.operators else "no [[operators]]"
+        raise UserMistake(
+            f"app '{app.name}' has {kind}; measure needs operators that read a topic, and one producer that says which "
+            "records it has"
+        )
+    return app.producers[0]
+
+
+def measured_app(app: AppFile, *, folder: Path, sizes: Sequence[int]) -> AppFile:
+    """The same operators without their producers, in the hand of whoever measures."""
+    return app.model_copy(
+        update={
+            "name": f"measure-{app.name}"[:100],
+            "folder": folder,
+            "topics": app.all_topics,
+            "producers": (),
+            "operators": tuple(table.model_copy(update={"starting": "latest"}) for table in app.operators),
+            "cluster": app.cluster.model_copy(update={"nodes": max(sizes), "initial": max(sizes), "master": None}),
+            "controller": ControllerTable(policy="static:period_s=2", executors=(min(sizes), max(sizes))),
+        }
+    )
+
+
+def with_topics(app: AppFile, suffix: str) -> AppFile:
+    """The same app on topics whose names end so."""
+    operators = tuple(
+        table.model_copy(
+            update={
+                "reads": tuple(topic + suffix for topic in table.reads),
+                "writes": None if table.writes is None else table.writes + suffix,
+            }
+        )
+        for table in app.operators
+    )
+    topics = tuple(topic.model_copy(update={"name": topic.name + suffix}) for topic in app.topics)
+    return app.model_copy(update={"operators": operators, "topics": topics})
+
+
+def _draw(curve: list[ArrivalPoint], probe: KafkaProbe) -> None:
+    """One more point, unless the broker is too busy to answer: between two others it is not missed."""
+    with contextlib.suppress(Temporary):
+        records = probe.probe()
+        curve.append(ArrivalPoint(time.time(), records))
+
+
+def _event(progress: Any) -> ProgressEvent:
+    return read_event(json.loads(progress.json))
+
+
+def _check(production: Production) -> None:
+    if production.problem is not None:
+        raise production.problem

@@ -1,0 +1,219 @@
+"""How the greatest sustainable rate is found: size by size, warm first, then rate after rate.
+
+The largest size comes first and is warmed once; the smaller ones keep its oldest executors. A new executor
+gets faster for minutes, so the other way round every size would be judged by colder ones than the next.
+
+What carries the load is a ``Bench``: a real app on a real cluster, or a queue in virtual time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from headgate.config import AppFile
+from headgate.report.wording import number, seconds, share
+from headgate.scoring.scalability import MeasuredSize, Measurement
+from headgate.scoring.sustainable import Bracket, Drain, RateSearch, Step, StepOutcome, WarmUp
+from headgate.wiring.loads import production_plan
+
+Say = Callable[[str], None]
+
+_FIRST_BACKLOG = 500
+"""Records to begin with where nothing is known yet."""
+_START_SHARE = 0.7
+"""Where to start below the rate at which a backlog was worked off: large batches flatter it."""
+_NEXT_START_SHARE = 0.92
+"""The same, once another size has shown how much they flatter it."""
+_TELLING_BATCHES = 12
+_LONGEST_HOLD_S = 90.0
+"""After so many batches, or so long, lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
+_LEAST_BATCHES = 6
+"""Batches that a hold should last for, up to twice its length."""
+
+
+class Bench(Protocol):
+    """An app under a load of one's choice."""
+
+    def resize(self, executors: int) -> None:
+        """Have so many executors; returns when they are there."""
+        ...
+
+    def drain(self, records: int) -> Drain:
+        """Send so many records at once and wait until all operators have worked them off."""
+        ...
+
+    def hold(self, rate: float, hold_s: float) -> Step:
+        """Send records at a constant rate and see how the operators take it."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until what is left has been worked off."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user asked for."""
+
+    executors: tuple[int, ...] = (1, 2, 4)
+    hold_s: float = 12.0
+    expected_rate: float | None = None
+    """What the app's own producer sends at most, as a first guess."""
+    start_rate: float | None = None
+    most_rate: float = math.inf
+
+
+class Measuring:
+    """A measurement in progress; what it has found so far can be asked for at any time."""
+
+    def __init__(self, bench: Bench, wishes: Wishes, *, app: str, quota: float | None, say: Say) -> None:
+        self._bench = bench
+        self._wishes = wishes
+        self._order = sorted(set(wishes.executors), reverse=True)
+        self._app = app
+        self._quota = quota
+        self._say = say
+        self._sizes: list[MeasuredSize] = []
+        self._drains: list[Drain] = []
+        self._steps: list[Step] = []
+
+    def run(self) -> Measurement:
+        """All sizes, or as many as there were until the interrupt."""
+        try:
+            for executors in self._order:
+                self._drains, self._steps = [], []
+                bracket = self._size(executors)
+                self._sizes.append(self._measured(executors, bracket))
+        except KeyboardInterrupt:
+            if self._steps:
+                unfinished = self._order[len(self._sizes)]
+                bracket = RateSearch(start=1.0).bracket(self._steps)
+                self._sizes.append(self._measured(unfinished, bracket, finished=False))
+            return self._measurement(complete=False)
+        return self._measurement(complete=True)
+
+    def _size(self, executors: int) -> Bracket:
+        named = f"{executors} executor{'' if executors == 1 else 's'}"
+        self._say(f"{named}: waiting for them and warming them …")
+        self._bench.resize(executors)
+        drained_rate = self._warm(executors)
+        self._say(f"{named}: backlogs are worked off at {number(drained_rate)} records/s")
+        search = RateSearch(start=self._start(drained_rate), expected=drained_rate, most=self._wishes.most_rate)
+        while (rate := search.next_rate(self._steps)) is not None:
+            step = self._held(rate, named)
+            self._steps.append(step)
+        return search.bracket(self._steps)
+
+    def _held(self, rate: float, named: str) -> Step:
+        """The rate held, and if that leaves doubts, held once more for as long as it takes to see."""
+        step = self._hold(rate, self._hold_s(), named)
+        longer_s = min(_LONGEST_HOLD_S, max(2 * step.held_s, _TELLING_BATCHES * (step.slowest.batch_s or 0.0)))
+        if step.unclear and longer_s > step.held_s:
+            self._say(f"{named}: that may have been a beginning only, so this rate is held longer")
+            step = self._hold(rate, longer_s, named)
+        return step
+
+    def _hold(self, rate: float, hold_s: float, named: str) -> Step:
+        step = self._bench.hold(rate, hold_s)
+        self._say(f"{named}: {told(step)}")
+        # Each rate meets an app without lag, or a rate a little too high would lengthen the batches of the next.
+        self._bench.settle()
+        return step
+
+    def _warm(self, executors: int) -> float:
+        warm_up = WarmUp(
+            first_records=self._first_backlog(executors),
+            most_rate=self._wishes.most_rate,
+            already_warm=self._before is not None,
+        )
+        while (records := warm_up.next_records(self._drains)) is not None:
+            drain = self._bench.drain(records)
+            self._drains.append(drain)
+            self._say(f"  a backlog of {number(drain.records)} records was worked off in {seconds(drain.seconds)}")
+        return max(drain.rate for drain in self._drains[-2:])
+
+    @property
+    def _before(self) -> MeasuredSize | None:
+        """The next larger size."""
+        return self._sizes[-1] if self._sizes else None
+
+    def _first_backlog(self, executors: int) -> int:
+        round_s = WarmUp(first_records=1).round_s
+        before = self._before
+        if before is not None and before.rate_per_executor is not None:
+            return max(1, round(before.rate_per_executor * executors * round_s))
+        return max(1, round(self._wishes.start_rate or self._wishes.expected_rate or _FIRST_BACKLOG))
+
+    def _start(self, drained_rate: float) -> float:
+        before = self._before
+        if before is None and self._wishes.start_rate is not None:
+            return self._wishes.start_rate
+        if before is not None and before.rate is not None and not before.at_least:
+            flattered = before.rate / max(drain.rate for drain in before.drains[-2:])
+            return drained_rate * min(1.0, flattered) * _NEXT_START_SHARE
+        return drained_rate * _START_SHARE
+
+    def _hold_s(self) -> float:
+        """Long enough for some batches, however long they take, but not more than twice what was asked for."""
+        before = self._steps or (self._before.steps if self._before is not None else ())
+        batch_s = (before[-1].slowest.batch_s or 0.0) if before else 0.0
+        return min(2 * self._wishes.hold_s, max(self._wishes.hold_s, _LEAST_BATCHES * batch_s))
+
+    def _measured(self, executors: int, bracket: Bracket, *, finished: bool = True) -> MeasuredSize:
+        return MeasuredSize(
+            executors=executors,
+            bracket=bracket,
+            drains=tuple(self._drains),
+            steps=tuple(self._steps),
+            finished=finished,
+        )
+
+    def _measurement(self, *, complete: bool) -> Measurement:
+        return Measurement(
+            app=self._app,
+            sizes=tuple(sorted(self._sizes, key=lambda size: size.executors)),
+            quota=self._quota,
+            hold_s=self._wishes.hold_s,
+            notes=_notes(self._sizes),
+            complete=complete,
+        )
+
+
+def expected_rate(app: AppFile) -> float | None:
+    """The most that the app's producer sends by itself; its author will have had a reason."""
+    return production_plan(app.producers[0]).load().peak if app.producers else None
+
+
+def told(step: Step) -> str:
+    """A step in a line.
+
+    >>> from headgate.scoring.sustainable import OperatorCourse
+    >>> counter = OperatorCourse(
+    ...     name="counter", growing=False, lag_slope=0.004, lag_records=90, batch_s=0.8, longest_batch_s=1.1, busy=0.8
+    ... )
+    >>> print(told(Step(asked_rate=120, achieved_rate=120, held_s=12, outcome=StepOutcome.SUSTAINED,
+    ...     operators=(counter,))))
+    120 records/s for 12 s: sustained; lag slope 0.4 %, batches of 800 ms
+    """
+    head = f"{number(step.asked_rate)} records/s for {seconds(step.held_s)}"
+    if step.outcome is StepOutcome.PRODUCER_SHORT:
+        return f"{head}: inconclusive, because only {number(step.achieved_rate)} records/s could be sent"
+    figures = f"lag slope {share(step.worst.lag_slope)}, batches of {seconds(step.slowest.batch_s)}"
+    if step.outcome is StepOutcome.LAG_GREW:
+        return f"{head}: the lag of '{step.worst.name}' grew; {figures}"
+    return f"{head}: sustained; {figures}"
+
+
+def _notes(sizes: Sequence[MeasuredSize]) -> tuple[str, ...]:
+    notes = []
+    for size in sizes:
+        if size.producer_short:
+            notes.append(f"on {size.executors}, some rates were inconclusive: the records could not be sent that fast")
+        if size.finished and size.rate is None:
+            notes.append(f"on {size.executors}, no rate that was tried was sustained; give a lower --start-rate")
+        if size.finished and size.at_least:
+            notes.append(f"on {size.executors}, the limit was not reached: the rate is at least that")
+    return tuple(notes)
