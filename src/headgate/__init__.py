@@ -14,11 +14,36 @@ from headgate import errors, policies
 from headgate.errors import UserMistake
 
 if TYPE_CHECKING:
+    from headgate.spark.operators import Operator
+    from headgate.spark.sinks import DeltaSink, ParquetSink, TablesSink
     from headgate.wiring.attachment import Scaler, ServedAgent, attach, serve
+    from headgate.wiring.operators import operator
 
-__all__ = ["Scaler", "ServedAgent", "attach", "errors", "policies", "serve"]
+__all__ = [
+    "DeltaSink",
+    "Operator",
+    "ParquetSink",
+    "Scaler",
+    "ServedAgent",
+    "TablesSink",
+    "attach",
+    "errors",
+    "operator",
+    "policies",
+    "serve",
+]
 
-_NEED_SPARK = ("Scaler", "ServedAgent", "attach", "serve")
+_NEED_SPARK = {
+    "DeltaSink": "headgate.spark.sinks",
+    "Operator": "headgate.spark.operators",
+    "ParquetSink": "headgate.spark.sinks",
+    "Scaler": "headgate.wiring.attachment",
+    "ServedAgent": "headgate.wiring.attachment",
+    "TablesSink": "headgate.spark.sinks",
+    "attach": "headgate.wiring.attachment",
+    "operator": "headgate.wiring.operators",
+    "serve": "headgate.wiring.attachment",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -26,7 +51,7 @@ def __getattr__(name: str) -> Any:
     if name not in _NEED_SPARK:
         raise AttributeError(f"module 'headgate' has no attribute '{name}'")
     try:
-        module = import_module("headgate.wiring.attachment")
+        module = import_module(_NEED_SPARK[name])
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("pyspark", "py4j"):
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from headgate.errors import HeadgateError
 from headgate.journal import read_journal
 
 T = TypeVar("T")
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 APP = """
 name = "{name}"
@@ -62,12 +65,26 @@ def write_app(folder: Path, **options: Any) -> Path:
     return path
 
 
+def copied(name: str, tmp_path: Path, **changes: str) -> Path:
+    """An example app in a folder of the test's own, with some of its lines replaced."""
+    folder = tmp_path / "examples"
+    shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    path = folder / name
+    lines = path.read_text().splitlines()
+    for key, value in changes.items():
+        places = [number for number, line in enumerate(lines) if line.startswith(f"{key} =")]
+        assert len(places) == 1, f"{name} has {len(places)} lines with {key}"
+        lines[places[0]] = f"{key} = {value}"
+    path.write_text("\n".join(lines))
+    return path
+
+
 @contextmanager
-def started(app: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
+def started(app: Path, home: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """``headgate run`` on an app file; ended, with everything it started, whatever happens."""
     with (app.parent / "stderr.txt").open("a") as chatter:
         process = subprocess.Popen(
-            [sys.executable, "-m", "headgate", "run", str(app), "--json"],
+            [sys.executable, "-m", "headgate", "run", str(app), "--json", *options],
             stdout=subprocess.PIPE,
             stderr=chatter,
             text=True,

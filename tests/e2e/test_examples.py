@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import sqlite3
 from contextlib import closing
@@ -13,34 +12,18 @@ from typing import Any
 import psutil
 import pyarrow.dataset
 import pytest
-from app_process import eventually, finished, footprint, started, ticks
+from app_process import EXAMPLES, copied, eventually, finished, footprint, started, ticks
 
 from headgate.config import load_app
 from headgate.journal import read_journal
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HEADGATE_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
-
-
-def copied(name: str, tmp_path: Path, **changes: str) -> Path:
-    """An example in a folder of the test's own, with some of its lines replaced."""
-    folder = tmp_path / "examples"
-    shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    path = folder / name
-    lines = path.read_text().splitlines()
-    for key, value in changes.items():
-        places = [number for number, line in enumerate(lines) if line.startswith(f"{key} =")]
-        assert len(places) == 1, f"{name} has {len(places)} lines with {key}"
-        lines[places[0]] = f"{key} = {value}"
-    path.write_text("\n".join(lines))
-    return path
 
 
 def completed_batches(journal: Path) -> int:
@@ -98,6 +81,33 @@ def test_the_trace_example_works_off_every_record_and_ends_by_itself(tmp_path: P
     assert document["sink"]["exact"], document["sink"]
     assert document["records"]["in"] == document["records"]["out"] > 0
     assert traces.left() == []
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """None of one that has ended meanwhile."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def test_the_taxi_example_starts_a_broker_takes_in_every_ride_once_and_leaves_nothing(
+    tmp_path: Path, home: Path
+) -> None:
+    app = copied("taxi.toml", tmp_path, policy='"static:executors=2,period_s=2"')
+    journal = tmp_path / "out" / "taxi" / "taxi.db"
+    with started(app, home, "--duration", "10s") as process:
+        eventually(lambda: completed_batches(journal) and ticks(journal), what="batches in the journal")
+        traces = footprint(process, home)
+        brokers = [each for each in traces.processes if "kafka.Kafka" in command_of(each)]
+        document = finished(process)
+    assert len(brokers) == 1
+    assert traces.left() == []
+    assert document["sink"]["exact"], document["sink"]
+    assert document["unfinished"] is None
+    assert document["produced"]["rides"] == document["operators"]["nearest"]["records"] > 0
+    assert document["workload"].startswith("sine")
+    assert Path(document["report"]).read_text().startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.parametrize("name", [path.name for path in sorted(EXAMPLES.glob("*.toml"))])

@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_killed_executor_is_replaced_and_nothing_is_lost_or_doubled(tmp_path: Path, home: Path) -> None:
-    app = write_app(tmp_path, duration_s=60)
+    app = write_app(tmp_path, duration_s=42)
     journal = tmp_path / "tested" / "tested.db"
     with started(app, home) as process:
         eventually(lambda: sizes(journal)[-1:] == [2], what="two executors")
@@ -40,7 +40,7 @@ def test_a_killed_executor_is_replaced_and_nothing_is_lost_or_doubled(tmp_path: 
 
 
 def test_a_killed_controller_is_replaced_and_the_stream_does_not_notice(tmp_path: Path, home: Path) -> None:
-    app = write_app(tmp_path, duration_s=60, process="separate")
+    app = write_app(tmp_path, duration_s=42, process="separate")
     journal = tmp_path / "tested" / "tested.db"
     with started(app, home) as process:
         eventually(lambda: sizes(journal)[-1:] == [2], what="two executors")
@@ -62,14 +62,14 @@ def test_a_killed_controller_is_replaced_and_the_stream_does_not_notice(tmp_path
 
 
 def test_a_killed_driver_comes_back_at_its_size_with_an_exact_sink(tmp_path: Path, home: Path) -> None:
-    app = write_app(tmp_path, duration_s=75)
+    app = write_app(tmp_path, duration_s=55)
     journal = tmp_path / "tested" / "tested.db"
     with started(app, home) as process:
         eventually(lambda: sizes(journal)[-1:] == [2], what="two executors")
         process.kill()
         process.wait()
     before = len(ticks(journal))
-    held = write_app(tmp_path, duration_s=75, policy="static:period_s=2")
+    held = write_app(tmp_path, duration_s=55, policy="static:period_s=2")
     with started(held, home) as process:
         document = finished(process)
     after = ticks(journal)

@@ -13,14 +13,17 @@ import click
 from headgate.errors import HeadgateError, UserMistake, nearest
 
 _COMMANDS = {
+    "broker": "broker",
     "calibrate": "calibrate",
     "compare": "compare",
     "control": "control",
     "decide": "decide",
     "demo": "demo",
+    "measure": "measure",
     "pause": "levers",
     "pin": "levers",
     "policies": "policies",
+    "produce": "produce",
     "replay": "replay",
     "report": "report",
     "resume": "levers",

@@ -25,12 +25,16 @@ from headgate.errors import HeadgateError, NotReady, Permanent, UserMistake
 from headgate.journal import SqliteJournal
 from headgate.link import AgentServer, ControlServer, Registration, register, state_home
 from headgate.spark.agent import SparkAgent
+from headgate.spark.operators import Operator
+from headgate.wiring.operators import topic_probe
 from headgate.wiring.specs import make_bounds, make_guards, make_loop, make_policy
 
 log = logging.getLogger("headgate")
 
 _DAY_S = 86400.0
 _LOOK_EVERY_S = 0.01
+
+Attachable = StreamingQuery | Operator
 
 _attached: set[str] = set()
 """Run ids of the queries that have an agent in this process: two would pull at the same executors."""
@@ -148,7 +152,7 @@ class Scaler:
 
 
 def attach(
-    query: StreamingQuery | Sequence[StreamingQuery],
+    query: Attachable | Sequence[Attachable],
     *,
     policy: str | Policy = "hpa",
     executors: tuple[int, int] = (1, 4),
@@ -161,8 +165,9 @@ def attach(
     port: int = 0,
     extra: dict[str, Any] | None = None,
 ) -> Scaler:
-    """Let a policy size the executors of a running query, or of a list of queries that form one app.
+    """Let a policy size a running query, or operator, or a list of those that form one app.
 
+    Executors are scaled for all of them, the parallelism of those that were started through ``headgate.operator``.
     Never stops, restarts or slows the query, and ends with it. With the journal of an earlier run of
     the same query it resumes at the size and with the knowledge found there. Without ``journal`` one
     is kept per query in the user's state folder. ``port`` is where terminals reach the levers; 0 takes
@@ -171,7 +176,7 @@ def attach(
     made_policy, made_guards, bounds = make_policy(policy), make_guards(guards), make_bounds(executors)
     queries = _queries(query)
     name = app or _app_name(queries)
-    agent = SparkAgent(queries, app=name, bounds=bounds)
+    agent = SparkAgent(queries, app=name, bounds=bounds, topic_probe=topic_probe)
     kept = SqliteJournal(_journal_path(journal, queries, name), retention_s=retention_s)
     try:
         loop = make_loop(
@@ -226,7 +231,7 @@ class ServedAgent:
 
 
 def serve(
-    query: StreamingQuery | Sequence[StreamingQuery],
+    query: Attachable | Sequence[Attachable],
     *,
     executors: tuple[int, int] = (1, 4),
     app: str | None = None,
@@ -237,7 +242,7 @@ def serve(
     bounds = make_bounds(executors)
     queries = _queries(query)
     name = app or _app_name(queries)
-    agent = SparkAgent(queries, app=name, bounds=bounds)
+    agent = SparkAgent(queries, app=name, bounds=bounds, topic_probe=topic_probe)
     return ServedAgent(queries, agent=agent, app=name, host=host, port=port).start()
 
 
@@ -250,8 +255,9 @@ def _register(role: str, *, app: str, server: AgentServer | ControlServer) -> Re
         return None
 
 
-def _queries(query: StreamingQuery | Sequence[StreamingQuery]) -> list[StreamingQuery]:
-    queries: list[Any] = list(query) if isinstance(query, list | tuple) else [query]
+def _queries(query: Attachable | Sequence[Attachable]) -> list[StreamingQuery]:
+    given: list[Any] = list(query) if isinstance(query, list | tuple) else [query]
+    queries = [each.query if isinstance(each, Operator) else each for each in given]
     if not queries:
         raise UserMistake("attach was given no query; give a running StreamingQuery or a list of them")
     for each in queries:

@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headgate.config import StreamTable
 from headgate.errors import UserMistake
 from headgate.pipelines.hashing import burn, iterations_for, measure_block_us
 from headgate.spark.trace_options import TraceOptions
@@ -67,6 +68,22 @@ def start_trace_stream(
         start_time_s=options.start_time_s,
         duration_s=float(len(curve) - 1),
         total_records=int(curve[-1]),
+    )
+
+
+def trace_options(table: StreamTable, *, folder: Path) -> TraceOptions:
+    """The trace of an app file; where an earlier start left off, if the folder has seen one."""
+    return TraceOptions(
+        workload=table.workload,
+        start_time_s=start_time(folder),
+        peak=table.peak,
+        duration_s=table.duration_s,
+        time_scale=table.time_scale,
+        seed=table.seed,
+        process=table.process,
+        partitions=table.partitions,
+        records_per_trigger=table.records_per_trigger,
+        records=table.records,
     )
 
 

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from headgate.cli import session
+from headgate.spark.audit import Audit
+from headgate.wiring.flow import Account
 
 
 class FakeRun:
     """A started app in the place of a real one; meanwhile, PySpark has taken Ctrl-C for itself."""
 
-    stream = None
+    ends_at_s = None
     controls = None
 
     def __init__(self, folder: Path, *, signals: tuple[int, ...]) -> None:
@@ -40,8 +42,12 @@ class FakeRun:
     def restarts(self) -> int:
         return 0
 
-    def audit(self, *, complete: bool) -> None:
+    def account(self) -> Account:
+        return Account()
+
+    def audits(self, *, complete: bool) -> dict[str, Audit]:
         assert complete != bool(self._signals)
+        return {}
 
 
 @pytest.mark.parametrize(

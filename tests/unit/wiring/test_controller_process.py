@@ -13,7 +13,8 @@ import pytest
 
 from headgate.config import parse_app
 from headgate.errors import UserMistake
-from headgate.wiring.app import RunningApp, _ControllerProcess
+from headgate.wiring.app import RunningApp
+from headgate.wiring.controller_process import ControllerProcess
 
 DIES = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 REFUSES = "import sys; sys.stderr.write('chatter\\nheadgate: port 99 is in use; give another one\\n'); sys.exit(2)"
@@ -27,7 +28,7 @@ class Impatient(threading.Event):
         return super().wait(0.01)
 
 
-class Scripted(_ControllerProcess):
+class Scripted(ControllerProcess):
     def __init__(self, folder: Path, *scripts: str) -> None:
         app = parse_app("name = 'x'\n[stream]\nworkload = 'sine'", where="here").model_copy(update={"folder": folder})
         self.said: list[str] = []
@@ -55,7 +56,7 @@ def test_a_controller_that_dies_is_replaced_and_it_is_said(tmp_path: Path) -> No
 def test_a_controller_that_cannot_work_as_told_ends_the_run_with_its_sentence(tmp_path: Path) -> None:
     running = RunningApp(parse_app("name = 'x'\n[stream]\nworkload = 'sine'", where="here"), say=print)
     query: Any = SimpleNamespace(isActive=True, exception=lambda: None)
-    running.queries = [query]
+    running.flow.queries = [query]
     with Scripted(tmp_path, REFUSES) as controller:
         running._controller = controller
         with pytest.raises(UserMistake, match=r"^port 99 is in use; give another one$"):
