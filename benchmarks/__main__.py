@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import attachment, decisions, journals, simulations
+from benchmarks import attachment, decisions, journals, parallelism, production, selectivities, simulations
 
 MEASUREMENTS = {
     "decisions": decisions.run,
     "simulations": simulations.run,
     "journals": journals.run,
     "attachment": attachment.run,
+    "production": production.run,
+    "parallelism": parallelism.run,
+    "selectivities": selectivities.run,
 }
 
 
