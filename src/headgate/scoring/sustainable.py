@@ -30,6 +30,9 @@ _REACHED = 0.97
 """Share of the asked rate from which a producer counts as having reached it."""
 _NO_LONGER = 1.15
 """Up to so much longer a backlog counts as having taken as long as a smaller one."""
+LONGEST_HOLD_S = 90.0
+_TELLING_BATCHES = 12
+"""After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
 _ROOM = 0.8
 """Share of the time that batches may fill after a step that follows free time instead of a fixed factor."""
 
@@ -107,6 +110,12 @@ class Step:
     @property
     def slowest(self) -> OperatorCourse:
         return max(self.operators, key=lambda operator: operator.batch_s or math.inf)
+
+
+def longer_hold_s(step: Step, *, hold_s: float) -> float | None:
+    """How long to hold a rate in all if ``hold_s`` have left doubts; ``None`` if not, or if it was longer already."""
+    longer_s = min(LONGEST_HOLD_S, max(2 * step.held_s, _TELLING_BATCHES * (step.slowest.batch_s or 0.0)))
+    return longer_s if step.unclear and step.held_s < 1.1 * hold_s and longer_s > 1.1 * step.held_s else None
 
 
 def judge(

@@ -28,11 +28,12 @@ from headgate.kafka.probe import KafkaProbe
 from headgate.kafka.production import Production, ProductionPlan
 from headgate.kafka.settings import KafkaSettings
 from headgate.kafka.topics import delete_topics
-from headgate.scoring.sustainable import Drain, OperatorHold, Step, judge
+from headgate.scoring.sustainable import LONGEST_HOLD_S, Drain, OperatorHold, Step, judge
 from headgate.spark.operators import Operator
 from headgate.spark.progress import ProgressEvent, read_event
 from headgate.wiring.app import RunningApp
 from headgate.wiring.loads import production_plan
+from headgate.wiring.measurement import GoOn
 from headgate.wiring.operator_flow import OperatorFlow
 
 Say = Callable[[str], None]
@@ -144,7 +145,7 @@ class AppBench:
             otherwise="the backlog was not worked off",
         )
 
-    def hold(self, rate: float, hold_s: float) -> Step:
+    def hold(self, rate: float, hold_s: float, go_on: GoOn) -> Step:
         sent: list[ArrivalPoint] = []
         curves: list[list[ArrivalPoint]] = [[] for _ in self._operators]
 
@@ -153,10 +154,7 @@ class AppBench:
             for watched, curve in zip(self._operators, curves, strict=True):
                 _draw(curve, watched.probe)
 
-        look()
-        with self._production(rate=rate, duration_s=hold_s) as production:
-            started_s = production.start_time_s
-            ended_s = started_s + hold_s
+        def held(started_s: float, ended_s: float) -> Step:
             while time.time() < ended_s:
                 self._pause()
                 look()
@@ -164,17 +162,25 @@ class AppBench:
                 watched.hold(curve, started_s=started_s, ended_s=ended_s)
                 for watched, curve in zip(self._operators, curves, strict=True)
             ]
+            # What arrived in the topic, whatever the producer says.
+            times = [each.time_s for each in sent]
+            begin, end = np.interp([started_s, ended_s], times, [each.records for each in sent])
+            return judge(
+                holds,
+                asked_rate=rate,
+                achieved_rate=float(end - begin) / (ended_s - started_s),
+                started_s=started_s,
+                ended_s=ended_s,
+                trigger_s=self._trigger_s,
+            )
+
+        look()
+        with self._production(rate=rate, duration_s=max(hold_s, LONGEST_HOLD_S)) as production:
+            step = held(production.start_time_s, production.start_time_s + hold_s)
+            while (longer_s := go_on(step)) is not None:
+                step = held(production.start_time_s, production.start_time_s + longer_s)
             _check(production)
-        # What arrived in the topic, whatever the producer says.
-        begin, end = np.interp([started_s, ended_s], [each.time_s for each in sent], [each.records for each in sent])
-        return judge(
-            holds,
-            asked_rate=rate,
-            achieved_rate=float(end - begin) / hold_s,
-            started_s=started_s,
-            ended_s=ended_s,
-            trigger_s=self._trigger_s,
-        )
+        return step
 
     def _production(self, *, rate: float, duration_s: float) -> Production:
         plan: ProductionPlan = production_plan(

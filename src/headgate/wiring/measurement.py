@@ -16,10 +16,12 @@ from typing import Protocol
 from headgate.config import AppFile
 from headgate.report.wording import number, seconds, share
 from headgate.scoring.scalability import MeasuredSize, Measurement
-from headgate.scoring.sustainable import Bracket, Drain, RateSearch, Step, StepOutcome, WarmUp
+from headgate.scoring.sustainable import Bracket, Drain, RateSearch, Step, StepOutcome, WarmUp, longer_hold_s
 from headgate.wiring.loads import production_plan
 
 Say = Callable[[str], None]
+GoOn = Callable[[Step], float | None]
+"""Given what a hold has shown: how long to hold in all, without a break; ``None`` when that was enough."""
 
 _FIRST_BACKLOG = 500
 """Records to begin with where nothing is known yet."""
@@ -27,9 +29,6 @@ _START_SHARE = 0.7
 """Where to start below the rate at which a backlog was worked off: large batches flatter it."""
 _NEXT_START_SHARE = 0.92
 """The same, once another size has shown how much they flatter it."""
-_TELLING_BATCHES = 12
-_LONGEST_HOLD_S = 90.0
-"""After so many batches, or so long, lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
 _LEAST_BATCHES = 6
 """Batches that a hold should last for, up to twice its length."""
 
@@ -45,8 +44,8 @@ class Bench(Protocol):
         """Send so many records at once and wait until all operators have worked them off."""
         ...
 
-    def hold(self, rate: float, hold_s: float) -> Step:
-        """Send records at a constant rate and see how the operators take it."""
+    def hold(self, rate: float, hold_s: float, go_on: GoOn) -> Step:
+        """Send records at a constant rate and see how the operators take it, as long as ``go_on`` wants to."""
         ...
 
     def settle(self) -> None:
@@ -108,16 +107,18 @@ class Measuring:
         return search.bracket(self._steps)
 
     def _held(self, rate: float, named: str) -> Step:
-        """The rate held, and if that leaves doubts, held once more for as long as it takes to see."""
-        step = self._hold(rate, self._hold_s(), named)
-        longer_s = min(_LONGEST_HOLD_S, max(2 * step.held_s, _TELLING_BATCHES * (step.slowest.batch_s or 0.0)))
-        if step.unclear and longer_s > step.held_s:
-            self._say(f"{named}: that may have been a beginning only, so this rate is held longer")
-            step = self._hold(rate, longer_s, named)
-        return step
+        """The rate held, and if that leaves doubts, held on for as long as it takes to see."""
 
-    def _hold(self, rate: float, hold_s: float, named: str) -> Step:
-        step = self._bench.hold(rate, hold_s)
+        def go_on(so_far: Step) -> float | None:
+            longer_s = longer_hold_s(so_far, hold_s=hold_s)
+            if longer_s is not None:
+                self._say(
+                    f"{named}: {told(so_far)}; that may be a beginning only, so it is held for {seconds(longer_s)}"
+                )
+            return longer_s
+
+        hold_s = self._hold_s()
+        step = self._bench.hold(rate, hold_s, go_on)
         self._say(f"{named}: {told(step)}")
         # Each rate meets an app without lag, or a rate a little too high would lengthen the batches of the next.
         self._bench.settle()

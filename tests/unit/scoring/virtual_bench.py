@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from headgate.core.sample import ArrivalPoint, Batch
 from headgate.scoring.sustainable import Drain, OperatorHold, Step, judge
+from headgate.wiring.measurement import GoOn
 
 
 @dataclass
@@ -71,7 +72,7 @@ class VirtualBench:
             self._advance(0.0)
             assert self.now_s < deadline_s, "the queue does not drain"
 
-    def hold(self, rate: float, hold_s: float) -> Step:
+    def hold(self, rate: float, hold_s: float, go_on: GoOn) -> Step:
         self.calls.append("hold")
         if self.interrupt_after is not None and self.calls.count("hold") > self.interrupt_after:
             raise KeyboardInterrupt
@@ -80,27 +81,31 @@ class VirtualBench:
         curves = {operator.name: [ArrivalPoint(self.now_s, operator.arrived)] for operator in self.operators}
         for operator in self.operators:
             operator.ended.clear()
-        while self.now_s < started_s + hold_s:
-            self._advance(sent)
-            for operator in self.operators:
-                curves[operator.name].append(ArrivalPoint(self.now_s, operator.arrived))
-        holds = [
-            OperatorHold(
-                name=operator.name,
-                arrivals=tuple(curves[operator.name]),
-                batches=tuple(operator.ended),
-                done_records=operator.done,
+        wanted_s: float | None = hold_s
+        while wanted_s is not None:
+            while self.now_s < started_s + wanted_s:
+                self._advance(sent)
+                for operator in self.operators:
+                    curves[operator.name].append(ArrivalPoint(self.now_s, operator.arrived))
+            holds = [
+                OperatorHold(
+                    name=operator.name,
+                    arrivals=tuple(curves[operator.name]),
+                    batches=tuple(operator.ended),
+                    done_records=operator.done,
+                )
+                for operator in self.operators
+            ]
+            step = judge(
+                holds,
+                asked_rate=rate,
+                achieved_rate=sent,
+                started_s=started_s,
+                ended_s=self.now_s,
+                trigger_s=self.trigger_s,
             )
-            for operator in self.operators
-        ]
-        return judge(
-            holds,
-            asked_rate=rate,
-            achieved_rate=sent,
-            started_s=started_s,
-            ended_s=self.now_s,
-            trigger_s=self.trigger_s,
-        )
+            wanted_s = go_on(step)
+        return step
 
     def _advance(self, rate: float, step_s: float = 0.02) -> None:
         self.now_s += step_s
