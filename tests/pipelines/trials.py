@@ -53,7 +53,7 @@ def taxi_trial(records: int = 60_000) -> Trial:
                 sink=ParquetSink(site.folder / "sink"),
                 parallelism=4,
                 max_parallelism=4,
-                records_per_trigger=8000,
+                records_per_trigger=4000,
             )
         ]
 
@@ -70,7 +70,7 @@ def taxi_trial(records: int = 60_000) -> Trial:
 def word_count_trial(records: int = 20_000) -> Trial:
     """Stateful: the last count of each word, and the sum of the sequence numbers that it was counted from."""
     values = parse_records("words", seed=12).values(0, times_ms(records))
-    start = aggregate("word-count", "lines", partial(word_count, audit=True), mode="update", per_batch=3000)
+    start = aggregate("word-count", "lines", partial(word_count, audit=True), mode="update", per_batch=1500)
     return Trial(
         name="word-count",
         topics=("lines",),
@@ -90,7 +90,7 @@ def advertising_trial(records: int = 60_000) -> Trial:
     def start(site: Site) -> list[Operator]:
         campaigns = site.spark.createDataFrame(CAMPAIGN_ADS, "ad_id STRING, campaign_id STRING").coalesce(1)
         count = partial(advertising, campaigns=campaigns, watermark_s=WATERMARK_S, audit=True)
-        return aggregate("advertising", "ads", count, per_batch=8000)(site)
+        return aggregate("advertising", "ads", count, per_batch=4000)(site)
 
     return Trial(
         name="advertising",
@@ -115,7 +115,7 @@ def traffic_trial(records: int = 60_000) -> Trial:
         topics=("vehicles",),
         values=values,
         closing=[far(values, x=POINTS["centre"][0], y=POINTS["centre"][1])],
-        start=aggregate("traffic", "vehicles", measure, per_batch=8000),
+        start=aggregate("traffic", "vehicles", measure, per_batch=4000),
         found=lambda site: sorted(
             (row["point"], row["window_start"], *figures(row, "records", "sequence_sum"), round(row["mean_speed"], 9))
             for row in rows_of(site)
@@ -140,7 +140,7 @@ def lake_trial(records: int = 60_000, form: str = "parquet") -> Trial:
                 sink=TablesSink(site.folder / "sink", format=form),
                 parallelism=4,
                 max_parallelism=4,
-                records_per_trigger=8000,
+                records_per_trigger=4000,
             )
         ]
 

@@ -138,7 +138,7 @@ class LocalCluster:
             cores=self._cores,
             memory_mb=self._memory_mb,
         )
-        session = driver.open_session(self._installation, settings | dict(conf or {}))
+        session = driver.open_session(self._installation, driver.with_wishes(settings, conf or {}))
         self._session = session
         self._worked = frozenset()
         pid = driver.gateway_pid()

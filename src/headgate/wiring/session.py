@@ -42,7 +42,7 @@ def open_session(
         return cluster.session(app_name, settings)
     place = _place()
     standard = driver.plain_settings(place, master=master or "local[2]", app_name=app_name)
-    session = driver.open_session(place, standard | settings)
+    session = driver.open_session(place, driver.with_wishes(standard, settings))
     pid = driver.gateway_pid()
     if pid is not None:
         _Place.state.add(pid, role="driver")
