@@ -55,6 +55,13 @@ class RealBench(Bench, Protocol):
 @click.option("--hold", "hold_s", type=DURATION, default="12s", show_default=True, help="How long to hold a rate.")
 @click.option("--start-rate", type=RATE, help="Where to start, in records/s [found by working off backlogs].")
 @click.option("--most-rate", type=RATE, help="Do not try more records/s than this.")
+@click.option(
+    "--precision",
+    type=click.FloatRange(0.01, 1.0),
+    default=0.1,
+    show_default=True,
+    help="How far apart what is sustained and what is not may be.",
+)
 @click.option("-o", "--output", "page", type=FILE, help="Write a page with a figure (HTML).")
 @everywhere
 def measure(
@@ -65,6 +72,7 @@ def measure(
     hold_s: float,
     start_rate: float | None,
     most_rate: float | None,
+    precision: float,
     page: Path | None,
     output: Output,
 ) -> int:
@@ -84,6 +92,7 @@ def measure(
         expected_rate=expected_rate(app),
         start_rate=start_rate,
         most_rate=math.inf if most_rate is None else most_rate,
+        precision=precision,
     )
     with contextlib.ExitStack() as stack:
         with output.working(f"starting app '{app.name}' …"):

@@ -21,16 +21,16 @@ from headgate.core.sample import ArrivalPoint, Batch
 
 _GROWING = 0.05
 """Share of the arrivals that may be left over, batch after batch, before lag counts as growing."""
-_FEW_BATCHES = 4
+_FEW_BATCHES = 6
 _OVERWHELMED = 0.3
-"""Share of the arrivals from which on it need not be asked whether lag will stop growing."""
+"""Share of the arrivals from which on, after some batches, it need not be asked whether lag will stop growing."""
 _BATCHES_BEHIND = 1.5
 """Lag up to so many batches' intake is the rhythm of micro-batches."""
 _REACHED = 0.97
 """Share of the asked rate from which a producer counts as having reached it."""
 _NO_LONGER = 1.15
 """Up to so much longer a backlog counts as having taken as long as a smaller one."""
-LONGEST_HOLD_S = 90.0
+LONGEST_HOLD_S = 60.0
 _TELLING_BATCHES = 12
 """After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
 _ROOM = 0.8
@@ -223,14 +223,10 @@ class WarmUp:
     most_rounds: int = 7
     most_rate: float = math.inf
     """More than that need not be known."""
-    already_warm: bool = False
-    """Whether one backlog of some length tells enough."""
 
     def next_records(self, drains: Sequence[Drain]) -> int | None:
         if not drains:
             return self.first_records
-        if self.already_warm and drains[-1].seconds >= self.round_s / 2:
-            return None
         last = drains[-1]
         most = self.most_rate * self.round_s
         if len(drains) >= self.most_rounds or (last.records >= most and last.rate > self.most_rate):
@@ -274,7 +270,7 @@ class RateSearch:
     """Where the limit is thought to be: steps get longer below it, and again some steps beyond it."""
     most: float = math.inf
     growth: float = 1.3
-    precision: float = 0.08
+    precision: float = 0.1
     """How far apart the two ends of the answer may be."""
     most_steps: int = 10
     least: float = 0.5

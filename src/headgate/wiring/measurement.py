@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from headgate.config import AppFile
@@ -27,8 +28,10 @@ _FIRST_BACKLOG = 500
 """Records to begin with where nothing is known yet."""
 _START_SHARE = 0.7
 """Where to start below the rate at which a backlog was worked off: large batches flatter it."""
-_NEXT_START_SHARE = 0.92
-"""The same, once another size has shown how much they flatter it."""
+_NEXT_START_SHARE = 0.95
+"""Where to start below what executors carried on the next larger size."""
+_NEXT_GROWTH = 1.2
+"""How much more to try at a time where it is known what an executor carries."""
 _LEAST_BATCHES = 6
 """Batches that a hold should last for, up to twice its length."""
 
@@ -63,6 +66,8 @@ class Wishes:
     """What the app's own producer sends at most, as a first guess."""
     start_rate: float | None = None
     most_rate: float = math.inf
+    precision: float = 0.1
+    """How far apart the greatest rate that was sustained and the smallest that was not may be."""
 
 
 class Measuring:
@@ -96,11 +101,9 @@ class Measuring:
 
     def _size(self, executors: int) -> Bracket:
         named = f"{executors} executor{'' if executors == 1 else 's'}"
-        self._say(f"{named}: waiting for them and warming them …")
+        self._say(f"{named}: waiting for them …")
         self._bench.resize(executors)
-        drained_rate = self._warm(executors)
-        self._say(f"{named}: backlogs are worked off at {number(drained_rate)} records/s")
-        search = RateSearch(start=self._start(drained_rate), expected=drained_rate, most=self._wishes.most_rate)
+        search = self._search(executors, named)
         while (rate := search.next_rate(self._steps)) is not None:
             step = self._held(rate, named)
             self._steps.append(step)
@@ -124,12 +127,19 @@ class Measuring:
         self._bench.settle()
         return step
 
-    def _warm(self, executors: int) -> float:
-        warm_up = WarmUp(
-            first_records=self._first_backlog(executors),
-            most_rate=self._wishes.most_rate,
-            already_warm=self._before is not None,
-        )
+    def _search(self, executors: int, named: str) -> RateSearch:
+        """From what the next larger size has taught, or else from what backlogs tell, which warm the executors, too."""
+        wishes, before = self._wishes, self._before
+        search = partial(RateSearch, most=wishes.most_rate, precision=wishes.precision)
+        if before is not None and before.rate_per_executor is not None:
+            return search(start=_NEXT_START_SHARE * before.rate_per_executor * executors, growth=_NEXT_GROWTH)
+        drained_rate = self._warm()
+        self._say(f"{named}: backlogs are worked off at {number(drained_rate)} records/s")
+        start = _START_SHARE * drained_rate if wishes.start_rate is None else wishes.start_rate
+        return search(start=start, expected=drained_rate)
+
+    def _warm(self) -> float:
+        warm_up = WarmUp(first_records=self._first_backlog(), most_rate=self._wishes.most_rate)
         while (records := warm_up.next_records(self._drains)) is not None:
             drain = self._bench.drain(records)
             self._drains.append(drain)
@@ -141,21 +151,8 @@ class Measuring:
         """The next larger size."""
         return self._sizes[-1] if self._sizes else None
 
-    def _first_backlog(self, executors: int) -> int:
-        round_s = WarmUp(first_records=1).round_s
-        before = self._before
-        if before is not None and before.rate_per_executor is not None:
-            return max(1, round(before.rate_per_executor * executors * round_s))
+    def _first_backlog(self) -> int:
         return max(1, round(self._wishes.start_rate or self._wishes.expected_rate or _FIRST_BACKLOG))
-
-    def _start(self, drained_rate: float) -> float:
-        before = self._before
-        if before is None and self._wishes.start_rate is not None:
-            return self._wishes.start_rate
-        if before is not None and before.rate is not None and not before.at_least:
-            flattered = before.rate / max(drain.rate for drain in before.drains[-2:])
-            return drained_rate * min(1.0, flattered) * _NEXT_START_SHARE
-        return drained_rate * _START_SHARE
 
     def _hold_s(self) -> float:
         """Long enough for some batches, however long they take, but not more than twice what was asked for."""

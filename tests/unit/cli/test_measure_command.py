@@ -135,9 +135,9 @@ def test_machines_get_one_document(headgate: Callable[..., Any], app: Path, on: 
     assert document["complete"]
     assert [row["executors"] for row in document["sizes"]] == [1, 2, 4]
     for row, capacity in zip(document["sizes"], (1000, 2000, 3000), strict=True):
-        assert 0.92 * capacity <= row["rate"] <= capacity <= row["not_sustained_rate"]
+        assert 0.9 * capacity <= row["rate"] <= capacity <= row["not_sustained_rate"]
         assert row["gave_in"] == "nearest"
-    assert document["sizes"][2]["efficiency"] == pytest.approx(0.75, rel=0.08)
+    assert document["sizes"][2]["efficiency"] == pytest.approx(0.75, rel=0.1)
     largest_first = reversed(document["sizes"])
     assert [step["asked_rate"] for row in largest_first for step in row["steps"]] == bench.rates
     assert bench.closed
@@ -257,6 +257,7 @@ def test_no_sustained_rate_at_all_is_a_failure(
         (("--executors", "65"), ("from 1 to 64",)),
         (("--executors", ""), ("as in 1,2,4",)),
         (("--hold", "soon"), ("--hold", "not a duration")),
+        (("--precision", "0"), ("--precision", "0.01")),
         (("--start-rate", "0"), ("--start-rate", "positive")),
         (("--most-rate", "-5"), ("--most-rate", "positive")),
         (("-o", "no/such/folder/x.html"), ("folder does not exist",)),
