@@ -28,11 +28,14 @@ _BATCHES_BEHIND = 1.5
 """Lag up to so many batches' intake is the rhythm of micro-batches."""
 _REACHED = 0.97
 """Share of the asked rate from which a producer counts as having reached it."""
+_LEAP = 8.0
 _NO_LONGER = 1.15
 """Up to so much longer a backlog counts as having taken as long as a smaller one."""
-LONGEST_HOLD_S = 60.0
+LONGEST_HOLD_S = 75.0
 _TELLING_BATCHES = 12
 """After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
+_BATCHES_PER_OPERATOR = 2
+"""Further ones for each further operator: what comes down a chain comes in lumps, and late."""
 _ROOM = 0.8
 """Share of the time that batches may fill after a step that follows free time instead of a fixed factor."""
 
@@ -114,7 +117,8 @@ class Step:
 
 def longer_hold_s(step: Step, *, hold_s: float) -> float | None:
     """How long to hold a rate in all if ``hold_s`` have left doubts; ``None`` if not, or if it was longer already."""
-    longer_s = min(LONGEST_HOLD_S, max(2 * step.held_s, _TELLING_BATCHES * (step.slowest.batch_s or 0.0)))
+    batches = _TELLING_BATCHES + _BATCHES_PER_OPERATOR * (len(step.operators) - 1)
+    longer_s = min(LONGEST_HOLD_S, max(2 * step.held_s, batches * (step.slowest.batch_s or 0.0)))
     return longer_s if step.unclear and step.held_s < 1.1 * hold_s and longer_s > 1.1 * step.held_s else None
 
 
@@ -234,21 +238,17 @@ class WarmUp:
         if len(drains) == 1 and last.seconds >= self.round_s:
             # The first backlog also waited for what is only done once.
             return last.records
+        fewer = [drain for drain in drains[:-1] if drain.records < last.records]
+        if fewer and last.seconds <= _NO_LONGER * fewer[-1].seconds:
+            # Most of that time was not spent on records: it is what batches cost by themselves, and a chain of
+            # operators has many of them one after the other.
+            return math.ceil(min(most, _LEAP * last.records))
         best = max((drain.rate for drain in drains[:-1]), default=0.0)
-        if last.seconds >= self.round_s / 2 and last.rate <= best * (1 + self.settled):
+        if fewer and last.seconds >= self.round_s / 2 and last.rate <= best * (1 + self.settled):
             return None
-        if last.seconds >= 1.5 * self.round_s:
+        if fewer and last.seconds >= 1.5 * self.round_s:
             return last.records
-        return math.ceil(min(most, last.records * _growth_of_backlog(drains, self.round_s)))
-
-
-def _growth_of_backlog(drains: Sequence[Drain], round_s: float) -> float:
-    """How much more to send: if more records took no longer than fewer, most of that time was not spent on them."""
-    last = drains[-1]
-    fewer = [drain.seconds for drain in drains[:-1] if drain.records < last.records]
-    if fewer and last.seconds <= _NO_LONGER * min(fewer[-1], round_s):
-        return 8.0
-    return min(8.0, max(2.0, round_s / last.seconds))
+        return math.ceil(min(most, last.records * min(_LEAP, max(2.0, self.round_s / last.seconds))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

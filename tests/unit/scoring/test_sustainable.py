@@ -318,11 +318,12 @@ class TestWarmUp:
         assert WarmUp(first_records=500).next_records([Drain(records=500, seconds=40.0)]) == 500
 
     def test_it_ends_when_the_app_no_longer_gets_faster(self) -> None:
-        cold, warmer, warm = (Drain(records=8000, seconds=seconds) for seconds in (16.0, 10.0, 9.5))
+        cold, warmer = (Drain(records=8000, seconds=seconds) for seconds in (16.0, 10.0))
         warm_up = WarmUp(first_records=8000)
 
         assert warm_up.next_records([cold, warmer]) == 16_000
-        assert warm_up.next_records([cold, warmer, warm]) is None
+        assert warm_up.next_records([cold, warmer, Drain(records=16_000, seconds=15.0)]) == 16_000
+        assert warm_up.next_records([cold, warmer, Drain(records=16_000, seconds=19.0)]) is None
 
     def test_fixed_costs_of_small_batches_are_not_mistaken_for_its_speed(self) -> None:
         def drained(records: int) -> Drain:
@@ -341,6 +342,18 @@ class TestWarmUp:
 
         assert warm_up.next_records([quick]) == 400
         assert warm_up.next_records([quick, Drain(records=400, seconds=2.0)]) is None
+
+    def test_a_chain_whose_backlogs_always_take_long_is_sent_more_until_it_is_the_records_that_take_it(self) -> None:
+        def drained(records: int) -> Drain:
+            return Drain(records=records, seconds=12.5 + records / 40)
+
+        warm_up = WarmUp(first_records=12)
+        drains: list[Drain] = []
+        while (records := warm_up.next_records(drains)) is not None:
+            drains.append(drained(records))
+
+        assert drains[-1].rate > 10
+        assert len(drains) <= 6
 
     def test_it_ends_after_some_rounds_in_any_case(self) -> None:
         faster = [Drain(records=1000 * 2**n, seconds=8.0) for n in range(7)]
