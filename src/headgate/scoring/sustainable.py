@@ -224,7 +224,7 @@ class WarmUp:
     round_s: float = 8.0
     """How long working off a backlog should take."""
     settled: float = 0.12
-    most_rounds: int = 7
+    most_rounds: int = 10
     most_rate: float = math.inf
     """More than that need not be known."""
 

@@ -356,7 +356,7 @@ class TestWarmUp:
         assert len(drains) <= 6
 
     def test_it_ends_after_some_rounds_in_any_case(self) -> None:
-        faster = [Drain(records=1000 * 2**n, seconds=8.0) for n in range(7)]
+        faster = [Drain(records=1000 * 2**n, seconds=8.0) for n in range(WarmUp(first_records=1).most_rounds)]
 
         assert WarmUp(first_records=1).next_records(faster[:-1]) is not None
         assert WarmUp(first_records=1).next_records(faster) is None
