@@ -15,6 +15,7 @@ from headgate.cli.output import Output, everywhere
 from headgate.cli.params import DURATION, FILE
 from headgate.control.clock import WallClock
 from headgate.control.loop import Loop
+from headgate.control.training import TrainingProcess
 from headgate.errors import UserMistake
 from headgate.journal import SqliteJournal
 from headgate.link import ControlServer, FollowedAgent, check_port, find, register
@@ -59,6 +60,7 @@ def control(
         guards=made_guards,
         journal=journal,
         clock=WallClock(),
+        training=TrainingProcess(),
         sampling_interval_s=sampling_interval_s,
         dry_run=dry_run,
         extra=more,

@@ -12,13 +12,15 @@ import click
 from headgate.cli.output import Output, everywhere
 from headgate.cli.params import BOUNDS
 from headgate.codec import from_plain, to_plain
-from headgate.control.deliberation import deliberate
+from headgate.control.deliberation import deliberate, looked_back_s
 from headgate.control.memory import LoopMemory
+from headgate.control.training import TrainingAtOnce
 from headgate.core.allocation import Allocation, Bounds, Dimension
 from headgate.core.decision import Decision, Outcome, Tick
 from headgate.core.evaluation import Evaluation
 from headgate.core.graph import Graph, OperatorNode
 from headgate.core.knowledge import AppDescription, Engine
+from headgate.core.ports import Learner
 from headgate.errors import UserMistake
 from headgate.report.decisions import decision_lines
 from headgate.wiring.specs import make_guards, make_policy
@@ -44,7 +46,8 @@ def decide(
 ) -> None:
     """Decide offline from recorded evaluations, fed in order."""
     made_policy, made_guards = make_policy(policy), make_guards(guards)
-    looks_back_s = max(guard.looks_back_s for guard in made_guards)
+    looks_back_s = looked_back_s(made_policy, made_guards)
+    training = TrainingAtOnce()
     decisions: list[Decision] = []
     memory: LoopMemory | None = None
     for evaluation in read_evaluations(source):
@@ -53,6 +56,7 @@ def decide(
                 description=_describe(evaluation, bounds), looks_back_s=looks_back_s, started_s=evaluation.time_s
             )
         seen = evaluation.allocation
+        memory.delivered = training.take()
         size = current if current is not None else seen.executors + evaluation.pending_executors
         knowledge = memory.knowledge(Allocation(executors=size, parallelism=seen.parallelism), now_s=evaluation.time_s)
         deliberation = deliberate(
@@ -62,6 +66,8 @@ def decide(
             guards=made_guards,
         )
         decision = deliberation.decision
+        if deliberation.train and isinstance(made_policy, Learner):
+            training.submit(made_policy, evaluation, knowledge)
         decisions.append(decision)
         memory.remember(
             Tick(
@@ -73,6 +79,7 @@ def decide(
                 decision=decision,
                 observed=seen,
                 memory=deliberation.memory,
+                delivered=knowledge.delivered,
             )
         )
     if not decisions:

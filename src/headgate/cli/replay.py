@@ -37,13 +37,14 @@ def replay(
     for spec in policies or (header.policy,):
         made_policy = make_policy(spec)
         with output.working(f"deciding again with {spec} …"):
-            ticks = list(replay_ticks(reader, policy=made_policy, guards=made_guards))
+            same_policy = spec == header.policy
+            ticks = list(replay_ticks(reader, policy=made_policy, guards=made_guards, recorded=same_policy))
         if not ticks:
             raise UserMistake(f"journal {journal} holds no ticks; let the app run for a period of its policy first")
         same = sum(tick.same for tick in ticks)
         decisions = [to_plain(tick.decision) for tick in ticks] if output.as_json else []
         rows.append({"policy": spec, "ticks": len(ticks), "same": same, "decisions": decisions})
-        if spec == header.policy and not guards and same != len(ticks):
+        if same_policy and not guards and same != len(ticks):
             repeated = False
         output.show(replay_table(spec, ticks))
     results = []

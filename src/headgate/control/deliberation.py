@@ -14,7 +14,7 @@ from headgate.control.diagnosis import diagnose
 from headgate.core.decision import Decision, Proposal, Reason, Ruling
 from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import Knowledge
-from headgate.core.ports import Guard, Policy
+from headgate.core.ports import Guard, Learner, Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class Deliberation:
 
     decision: Decision
     memory: Mapping[str, Any]
+    train: bool = False
+    """Whether the policy wants to be trained on it."""
 
 
 def deliberate(
@@ -48,7 +50,13 @@ def deliberate(
         granted=ruling.allocation,
         reasons=ruling.reasons,
     )
-    return Deliberation(decision=decision, memory=proposal.memory)
+    return Deliberation(decision=decision, memory=proposal.memory, train=proposal.train)
+
+
+def looked_back_s(policy: Policy, guards: Sequence[Guard]) -> float:
+    """How much history a decision by these needs."""
+    own_s = policy.looks_back_s if isinstance(policy, Learner) else 0.0
+    return max([own_s, *(guard.looks_back_s for guard in guards)])
 
 
 def _moment(evaluation: Evaluation | None, knowledge: Knowledge) -> float:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from operator import sub
 
+from headgate.control.courses import executor_course, per_second
 from headgate.control.latency import LatencyTrack
 from headgate.core.evaluation import (
     BatchEvaluation,
@@ -21,10 +22,12 @@ from headgate.core.evaluation import (
     OperatorEvaluation,
 )
 from headgate.core.knowledge import Engine
+from headgate.core.ports import Policy
 from headgate.core.sample import AgentEvent, Batch, ExecutorSample, ExecutorState, OperatorSample, Sample
 from headgate.errors import NotReady
 
 _LATENCY_MEMORY_S = 900.0
+_COURSES = ("arrivals_per_s", "finished_per_s", "course")
 
 
 class Evaluator:
@@ -60,8 +63,10 @@ class Evaluator:
     def newest(self) -> Sample | None:
         return self._samples[-1] if self._samples else None
 
-    def evaluate(self, *, now_s: float, window_s: float, events_since_s: float | None = None) -> Evaluation:
-        """The last ``window_s`` seconds; ``NotReady`` until there are two samples to compare."""
+    def evaluate(
+        self, *, now_s: float, window_s: float, events_since_s: float | None = None, courses: bool = False
+    ) -> Evaluation:
+        """The last ``window_s`` seconds, with their course if asked; ``NotReady`` before there are two samples."""
         if len(self._samples) < 2:
             raise NotReady("fewer than two samples so far: rates need two moments to compare")
         newest = self._samples[-1]
@@ -80,8 +85,8 @@ class Evaluator:
             )
         return Evaluation(
             time_s=newest.time_s,
-            operators=tuple(self._operator(operator, window, slots) for operator in newest.operators),
-            executors=_executors(window),
+            operators=tuple(self._operator(operator, window, slots, courses) for operator in newest.operators),
+            executors=_executors(window, courses=courses),
             nodes=tuple(NodeEvaluation(name=n.name, free=n.free, latency_s=n.latency_s) for n in newest.nodes),
             pending_executors=newest.pending_executors,
             window_s=newest.time_s - window[0].time_s,
@@ -89,7 +94,7 @@ class Evaluator:
             events=events,
         )
 
-    def _operator(self, newest: OperatorSample, window: list[Sample], slots: int) -> OperatorEvaluation:
+    def _operator(self, newest: OperatorSample, window: list[Sample], slots: int, courses: bool) -> OperatorEvaluation:
         parts = [part for sample in window for part in sample.operators if part.name == newest.name]
         first = parts[0]
         elapsed_s = window[-1].time_s - window[len(window) - len(parts)].time_s
@@ -136,6 +141,8 @@ class Evaluator:
             service_time_s=service_s,
             batch_delay_s=_batch_delay_s(batches) if self._at_batch_end else None,
             partitions=newest.partitions,
+            arrivals_per_s=per_second(_arrival_curve(parts), window) if courses else (),
+            finished_per_s=per_second(_done_curve(newest.name, window), window) if courses else (),
             latency_s=self._latency[newest.name].spread(since_s=window[0].time_s),
             batch=typical,
         )
@@ -154,15 +161,43 @@ def _arrivals(parts: list[OperatorSample]) -> tuple[float | None, float | None]:
     return max(0.0, last.records - first.records) / (last.time_s - first.time_s), last.records
 
 
-def _executors(window: list[Sample]) -> tuple[ExecutorEvaluation, ...]:
+def needs_courses(policy: Policy) -> bool:
+    """Whether a policy looks into the window, second by second."""
+    return any(need.rpartition(".")[2] in _COURSES for need in policy.needs)
+
+
+def _arrival_curve(parts: list[OperatorSample]) -> list[tuple[float, float]]:
+    return [(point.time_s, point.records) for part in parts for point in part.arrivals]
+
+
+def _done_curve(name: str, window: list[Sample]) -> list[tuple[float, float]]:
+    return [(sample.time_s, part.done_records) for sample in window for part in sample.operators if part.name == name]
+
+
+def _executors(window: list[Sample], *, courses: bool) -> tuple[ExecutorEvaluation, ...]:
     newest = window[-1]
     first_seen: dict[str, tuple[float, ExecutorSample]] = {}
     for sample in reversed(window[:-1]):
         first_seen |= {executor.id: (sample.time_s, executor) for executor in sample.executors}
-    return tuple([_executor(executor, newest.time_s, first_seen.get(executor.id)) for executor in newest.executors])
+    return tuple(
+        [
+            _executor(
+                executor,
+                newest.time_s,
+                first_seen.get(executor.id),
+                executor_course(executor.id, window) if courses else (),
+            )
+            for executor in newest.executors
+        ]
+    )
 
 
-def _executor(now: ExecutorSample, now_s: float, before: tuple[float, ExecutorSample] | None) -> ExecutorEvaluation:
+def _executor(
+    now: ExecutorSample,
+    now_s: float,
+    before: tuple[float, ExecutorSample] | None,
+    course: tuple[tuple[float, float], ...],
+) -> ExecutorEvaluation:
     elapsed_s = now.age_s if before is None else now_s - before[0]
     busy = input_rate = None
     if elapsed_s > 0 and now.cores > 0:
@@ -178,6 +213,7 @@ def _executor(now: ExecutorSample, now_s: float, before: tuple[float, ExecutorSa
         busy=busy,
         input_rate=input_rate,
         age_s=now.age_s,
+        course=course,
         leaving=now.state is ExecutorState.LEAVING,
     )
 

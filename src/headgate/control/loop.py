@@ -12,14 +12,14 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headgate.control.deliberation import deliberate
-from headgate.control.evaluator import Evaluator
+from headgate.control.deliberation import deliberate, looked_back_s
+from headgate.control.evaluator import Evaluator, needs_courses
 from headgate.control.memory import LoopMemory
 from headgate.core.allocation import Allocation
 from headgate.core.decision import Decision, Levers, Outcome, Tick
 from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import AppDescription
-from headgate.core.ports import Agent, Clock, Guard, Journal, JournalHeader, Order, Policy
+from headgate.core.ports import Agent, Clock, Guard, Journal, JournalHeader, Learner, Order, Policy, Training
 from headgate.core.status import Status
 from headgate.errors import HeadgateError, NotReady, Permanent, StaleEpoch, StreamEnded, Temporary, UserMistake
 
@@ -40,6 +40,7 @@ class Loop:
         policy_spec: str,
         journal: Journal,
         clock: Clock,
+        training: Training,
         guards: Sequence[Guard] = (),
         guard_specs: Sequence[str] = (),
         sampling_interval_s: float = 1.0,
@@ -54,6 +55,7 @@ class Loop:
         self._guard_specs = tuple(guard_specs)
         self._journal = journal
         self._clock = clock
+        self._training = training
         self._interval_s = min(sampling_interval_s, policy.period_s)
         self._dry_run = dry_run
         self._extra = dict(extra or {})
@@ -102,7 +104,7 @@ class Loop:
                 f"not offer; it offers {', '.join(sorted(description.scales))}"
             )
         self._started_s = self._clock.now_s()
-        looks_back_s = max((guard.looks_back_s for guard in self._guards), default=0.0)
+        looks_back_s = looked_back_s(self._policy, self._guards)
         memory = LoopMemory(description=description, looks_back_s=looks_back_s, started_s=self._started_s)
         last = self._journal.last_tick()
         if last is not None:
@@ -190,7 +192,10 @@ class Loop:
         if fresh:
             try:
                 evaluation = self._evaluator.evaluate(
-                    now_s=now_s, window_s=self._policy.window_s, events_since_s=self._last_tick_s or self._started_s
+                    now_s=now_s,
+                    window_s=self._policy.window_s,
+                    events_since_s=self._last_tick_s or self._started_s,
+                    courses=needs_courses(self._policy),
                 )
             except NotReady as error:
                 problem = str(error)
@@ -201,6 +206,7 @@ class Loop:
         with self._lock:
             # Nothing is sent in a dry run, so what is there is the only size to start from.
             current = observed if self._dry_run and observed is not None else memory.current
+            memory.delivered = self._training.take()
             knowledge = memory.knowledge(current, now_s=now_s)
         deliberation = deliberate(
             evaluation=evaluation,
@@ -210,6 +216,8 @@ class Loop:
             problem=problem,
         )
         decision = deliberation.decision
+        if deliberation.train and evaluation is not None and isinstance(self._policy, Learner):
+            self._training.submit(self._policy, evaluation, knowledge)
         outcome, problem, stale = self._act(decision, ready=evaluation is not None, problem=problem)
         tick = Tick(
             index=memory.ticks,
@@ -220,6 +228,7 @@ class Loop:
             decision=decision,
             observed=observed,
             memory=deliberation.memory,
+            delivered=knowledge.delivered,
             levers=knowledge.levers,
             problem=problem,
             took_s=max(0.0, self._clock.now_s() - now_s),

@@ -21,6 +21,8 @@ class LoopMemory:
         self.started_s = started_s
         self._history: deque[Tick] = deque()
         self._memory: Mapping[str, Any] = {}
+        self.delivered: Mapping[str, Any] | None = None
+        """What a training has brought, for the next decision."""
         self.current = Allocation(
             executors=description.bounds.least if description.executors is None else description.executors
         )
@@ -45,6 +47,7 @@ class LoopMemory:
             description=self._description,
             current=current,
             memory=self._memory if memory is None else memory,
+            delivered=self.delivered,
             history=tuple(self._history),
             levers=self.levers,
             started_s=self.started_s,

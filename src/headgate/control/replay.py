@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.control.deliberation import deliberate
+from headgate.control.deliberation import deliberate, looked_back_s
 from headgate.control.memory import LoopMemory
+from headgate.control.training import TrainingAtOnce
 from headgate.core.decision import Decision, Tick
-from headgate.core.ports import Guard, JournalReader, Policy
+from headgate.core.ports import Guard, JournalReader, Learner, Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +29,23 @@ class ReplayedTick:
         return self.decision == self.recorded.decision
 
 
-def replay(reader: JournalReader, *, policy: Policy, guards: Sequence[Guard]) -> Iterator[ReplayedTick]:
-    """Decide every recorded tick again, in order."""
+def replay(
+    reader: JournalReader, *, policy: Policy, guards: Sequence[Guard], recorded: bool = False
+) -> Iterator[ReplayedTick]:
+    """Decide every recorded tick again, in order.
+
+    ``recorded`` says that this is the policy of the record, which gets what its trainings delivered when they did;
+    another one is trained on the way.
+    """
     header = reader.header()
-    looks_back_s = max((guard.looks_back_s for guard in guards), default=0.0)
+    looks_back_s = looked_back_s(policy, guards)
     memory = LoopMemory(description=header.description, looks_back_s=looks_back_s, started_s=header.started_s)
+    training = TrainingAtOnce()
     own: Mapping[str, Any] = {}
     for tick in reader.ticks():
         memory.levers = tick.levers
         memory.started_s = tick.run_started_s
+        memory.delivered = tick.delivered if recorded else training.take()
         knowledge = memory.knowledge(tick.decision.current, now_s=tick.time_s, memory=own)
         deliberation = deliberate(
             evaluation=tick.evaluation,
@@ -46,5 +55,7 @@ def replay(reader: JournalReader, *, policy: Policy, guards: Sequence[Guard]) ->
             problem=tick.problem,
         )
         own = deliberation.memory
+        if deliberation.train and not recorded and tick.evaluation is not None and isinstance(policy, Learner):
+            training.submit(policy, tick.evaluation, knowledge)
         memory.remember(tick)
         yield ReplayedTick(recorded=tick, decision=deliberation.decision)

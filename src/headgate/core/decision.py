@@ -35,6 +35,8 @@ class Proposal:
     reasons: tuple[Reason, ...] = ()
     memory: Mapping[str, Any] = field(default_factory=dict)
     """JSON values; given back in the next tick's knowledge, also after a restart."""
+    train: bool = False
+    """Whether the policy's ``train`` should be called in the background, with what it decided on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,8 @@ class Tick:
     observed: Allocation | None = None
     """What was there when it was decided; ``None`` if nothing could be collected."""
     memory: Mapping[str, Any] = field(default_factory=dict)
+    delivered: Mapping[str, Any] | None = None
+    """What a training had brought in before it was decided."""
     levers: Levers = field(default_factory=Levers)
     problem: str | None = None
     """Why it was not ready, failed or was refused."""

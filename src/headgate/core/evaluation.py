@@ -69,6 +69,10 @@ class OperatorEvaluation:
     batch_delay_s: float | None = None
     """What collecting records into batches adds to every response: mean wait for a batch to start."""
     partitions: int | None = None
+    arrivals_per_s: tuple[float, ...] = ()
+    """Records that came to its input in each second of the window, oldest first; only where the policy needs it."""
+    finished_per_s: tuple[float, ...] = ()
+    """Records that it finished, likewise."""
     latency_s: Spread | None = None
     """Arrival to the end of the batch that wrote the record."""
     batch: BatchEvaluation | None = None
@@ -83,6 +87,8 @@ class ExecutorEvaluation:
     """Share of its cores' time spent in tasks."""
     input_rate: float | None = None
     age_s: float | None = None
+    course: tuple[tuple[float, float], ...] = ()
+    """Busy share and input rate in each part of the window, oldest first; only where the policy needs it."""
     leaving: bool = False
 
 

@@ -51,6 +51,8 @@ class Knowledge:
     """The target that the agent is held to: the last one granted, or what was there at the start."""
     memory: Mapping[str, Any] = field(default_factory=dict)
     """What the policy put into its last proposal."""
+    delivered: Mapping[str, Any] | None = None
+    """What the policy's last training has brought in since the tick before; ``{"problem": "…"}`` if it failed."""
     history: tuple[Tick, ...] = ()
     """Recent ticks, oldest first, as far back as policy and guards look."""
     levers: Levers = field(default_factory=Levers)

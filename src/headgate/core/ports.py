@@ -82,6 +82,32 @@ class Policy(Protocol):
 
 
 @runtime_checkable
+class Learner(Protocol):
+    """A policy that learns from more than the present evaluation, and some of it in the background."""
+
+    @property
+    def looks_back_s(self) -> float:
+        """How much history it needs."""
+        ...
+
+    def train(self, evaluation: Evaluation, knowledge: Knowledge) -> Mapping[str, Any]:
+        """Slow work on what was decided on; the answer, JSON values, is in the knowledge of a later tick."""
+        ...
+
+
+class Training(Protocol):
+    """Where policies are trained without holding up the loop; one at a time."""
+
+    def submit(self, learner: Learner, evaluation: Evaluation, knowledge: Knowledge) -> None:
+        """Begin, unless a training is under way already."""
+        ...
+
+    def take(self) -> Mapping[str, Any] | None:
+        """What a training has brought, once; ``None`` as long as there is nothing."""
+        ...
+
+
+@runtime_checkable
 class Guard(Protocol):
     """May alter or veto what a policy wants; pure, and its fields are its options."""
 

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.control.clock import WallClock
 from headgate.control.loop import Loop
+from headgate.control.training import TrainingProcess
 from headgate.core.ports import Guard, Policy
 from headgate.core.status import Status
 from headgate.errors import HeadgateError, NotReady, Permanent, UserMistake
@@ -185,6 +186,7 @@ def attach(
             guards=made_guards,
             journal=kept,
             clock=WallClock(),
+            training=TrainingProcess(),
             sampling_interval_s=sampling_interval_s,
             dry_run=dry_run,
             extra=extra,

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.control.training import TrainingAtOnce
 from headgate.core.allocation import Bounds
 from headgate.core.ports import Guard, JournalReader, Policy
 from headgate.errors import UserMistake
@@ -64,6 +65,7 @@ def simulate(
             guards=make_guards(guards),
             journal=journal,
             clock=clock,
+            training=TrainingAtOnce(),
             sampling_interval_s=sampling_interval_s,
             extra={"workload": workload.name, "scenario": scenario.name, "seed": seed},
             on_tick=None if advance is None else lambda _: advance(made.period_s),

@@ -9,7 +9,7 @@ from typing import Any
 from headgate.control.loop import Loop
 from headgate.core.allocation import Bounds
 from headgate.core.decision import Tick
-from headgate.core.ports import Agent, Clock, Guard, Journal, Policy
+from headgate.core.ports import Agent, Clock, Guard, Journal, Policy, Training
 from headgate.errors import UserMistake
 from headgate.grammar import parse_spec, spell
 from headgate.guards import GUARDS, in_order
@@ -58,6 +58,7 @@ def make_loop(
     guards: Sequence[Guard],
     journal: Journal,
     clock: Clock,
+    training: Training,
     sampling_interval_s: float = 1.0,
     dry_run: bool = False,
     extra: Mapping[str, Any] | None = None,
@@ -71,6 +72,7 @@ def make_loop(
         guard_specs=tuple(spell(guard) for guard in guards),
         journal=journal,
         clock=clock,
+        training=training,
         sampling_interval_s=sampling_interval_s,
         dry_run=dry_run,
         extra=extra,

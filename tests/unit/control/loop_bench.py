@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from headgate.control.loop import Loop
+from headgate.control.training import TrainingAtOnce
 from headgate.core.allocation import Bounds, Dimension
 from headgate.core.decision import Proposal, Reason, Ruling
 from headgate.core.evaluation import Evaluation
@@ -122,6 +123,7 @@ class Bench:
             guards=self.guards,
             journal=self.journal,
             clock=self.clock,
+            training=TrainingAtOnce(),
             **self.options,
         )
 

@@ -12,6 +12,7 @@ from loop_bench import Bench, Broken, BrokenGuard, Counting
 from headgate.control.clock import WallClock
 from headgate.control.loop import Loop
 from headgate.control.replay import replay
+from headgate.control.training import TrainingAtOnce
 from headgate.core.allocation import Allocation, Dimension
 from headgate.core.decision import Outcome
 from headgate.core.evaluation import Evaluation
@@ -295,6 +296,7 @@ def test_stop_ends_the_loop_from_another_thread() -> None:
         policy_spec="counting",
         journal=bench.journal,
         clock=WallClock(),
+        training=TrainingAtOnce(),
         sampling_interval_s=0.01,
     )
     thread = threading.Thread(target=loop.run)
