@@ -1,0 +1,231 @@
+"""What an app can carry on each number of executors, learned from how busy each executor is at which throughput.
+
+Daedalus (Pfister et al., ICPE 2024, section 3.1). For each executor, by updates in one pass and without history:
+
+    capacity(CPU) = mean(Y) − slope · mean(X) + slope · CPU        X = CPU share, Y = throughput, slope = cov ÷ var(X)
+
+An executor only gets its part of the keys, so it never comes further than its proportion to the busiest one: its
+capacity is that of the line at CPU ÷ greatest CPU. The capacity of the present size is the sum over its executors;
+of a size that was seen, what was estimated there while it ran; of any other, the average executor times the size.
+
+What the paper leaves open, and what is done here:
+
+- An executor whose line says nothing (one point, CPU always the same, or throughput that falls with CPU) is judged by
+  the paper's quick estimate, throughput ÷ CPU. That is also where a line leads that was drawn too low: no executor
+  carries less than it did.
+- An executor that did nothing, or is younger than ``ignored_s``, counts as an average one.
+- What was seen of a size is forgotten after ``remembered_s``, since nodes and streams change.
+- The proportion of the latest points counts, not that of all since the start, because keys move when the size
+  changes. (The authors' code takes 1 − (greatest mean CPU − own mean CPU); the text says proportion.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Any, Self
+
+from headgate.models.moments import PairMoments
+
+_SURE = 1.96
+"""Standard errors to each side that hold the true value in 19 of 20 cases."""
+_LEAST_DEVIATION = 0.002
+"""CPU shares that vary less than this are all the same: what varies is how they are measured."""
+_LEAST_CPU = 0.01
+"""An executor that is less busy says nothing about what it could do."""
+
+
+class Basis(StrEnum):
+    """Where an estimate comes from, the surest first."""
+
+    REGRESSION = "regression"
+    RATIO = "ratio"
+    """Throughput ÷ CPU, where no line can be drawn."""
+    OBSERVED = "observed"
+    """Estimated when the app last had this size."""
+    AVERAGE = "average"
+    """The average executor of the present size, times the size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityEstimate:
+    """Records per second that some executors can carry together."""
+
+    executors: int
+    rate: float
+    basis: Basis
+    low: float | None = None
+    high: float | None = None
+    """Between these it is in 19 of 20 cases; unknown without a line."""
+    points: int = 0
+    """Observations behind it."""
+
+    @property
+    def confidence(self) -> float | None:
+        """1 when it is exact, 0 when it may just as well be nothing."""
+        if self.low is None or self.rate <= 0:
+            return None
+        return max(0.0, min(1.0, self.low / self.rate))
+
+
+@dataclass(slots=True)
+class _Executor:
+    line: PairMoments = field(default_factory=PairMoments)
+    cpu: float = 0.0
+    """Of the latest points, on average."""
+    rate: float = 0.0
+
+
+@dataclass(slots=True)
+class CapacityModel:
+    """Executors by name, and what was seen of each size."""
+
+    ignored_s: float = 120.0
+    """Seconds after the start of an executor in which it is not what it will be."""
+    remembered_s: float = 6 * 3600.0
+    _executors: dict[str, _Executor] = field(default_factory=dict)
+    _seen: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Time and rate by size."""
+    _average: float | None = None
+    """Of an executor, when that was last known: a stream that stands still tells nothing new."""
+
+    def learn(self, executor: str, points: Sequence[tuple[float, float]], *, age_s: float | None = None) -> None:
+        """CPU shares and throughputs of an executor, oldest first; ``age_s`` is its age at the last of them."""
+        if age_s is not None and age_s < self.ignored_s:
+            return
+        usable = [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y) and x >= 0 and y >= 0]
+        if not usable:
+            return
+        known = self._executors.setdefault(executor, _Executor())
+        for cpu, rate in usable:
+            known.line.learn(cpu, rate)
+        known.cpu = sum(cpu for cpu, _ in usable) / len(usable)
+        known.rate = sum(rate for _, rate in usable) / len(usable)
+
+    def retain(self, executors: Collection[str]) -> None:
+        """Forget executors that have left."""
+        self._executors = {name: known for name, known in self._executors.items() if name in executors}
+
+    def observe(self, executors: int, time_s: float) -> CapacityEstimate | None:
+        """The capacity of the present size, and remember it as seen; ``None`` as long as nothing is known."""
+        estimate = self.present(executors)
+        if estimate is not None:
+            self._seen[executors] = (time_s, estimate.rate)
+            self._average = estimate.rate / executors
+        return estimate
+
+    def present(self, executors: int) -> CapacityEstimate | None:
+        """What the present executors can carry; those without figures count as average ones."""
+        busiest = max((known.cpu for known in self._executors.values()), default=0.0)
+        if busiest < _LEAST_CPU:
+            return None
+        parts = [part for known in self._executors.values() if (part := _part(known, busiest)) is not None]
+        if not parts or executors < 1:
+            return None
+        # An executor that left a moment ago may still have figures.
+        share = executors / len(parts)
+        rate = share * sum(part.rate for part in parts)
+        errors = [part.error for part in parts if part.error is not None]
+        known = len(errors) == len(parts)
+        away = _SURE * share * math.sqrt(sum(error * error for error in errors))
+        return CapacityEstimate(
+            executors=executors,
+            rate=rate,
+            basis=Basis.REGRESSION if known else Basis.RATIO,
+            low=max(0.0, rate - away) if known else None,
+            high=rate + away if known else None,
+            points=sum(part.points for part in parts),
+        )
+
+    def at(self, executors: int, *, current: int, time_s: float) -> CapacityEstimate | None:
+        """What any size can carry, as far as it is known at the current one."""
+        return self.sizes(current=current, time_s=time_s)(executors)
+
+    def sizes(self, *, current: int, time_s: float) -> Callable[[int], CapacityEstimate | None]:
+        """The same for many sizes, with one look at the executors."""
+        return partial(self._at, present=self.present(current), current=current, time_s=time_s)
+
+    def _at(
+        self, executors: int, *, present: CapacityEstimate | None, current: int, time_s: float
+    ) -> CapacityEstimate | None:
+        if executors == current and present is not None:
+            return present
+        seen = self._seen.get(executors)
+        if seen is not None and time_s - seen[0] <= self.remembered_s:
+            return CapacityEstimate(executors=executors, rate=seen[1], basis=Basis.OBSERVED)
+        if present is None:
+            if self._average is None:
+                return None
+            return CapacityEstimate(executors=executors, rate=self._average * executors, basis=Basis.AVERAGE)
+        scale = executors / current
+        return CapacityEstimate(
+            executors=executors,
+            rate=present.rate * scale,
+            basis=Basis.AVERAGE,
+            low=None if present.low is None else present.low * scale,
+            high=None if present.high is None else present.high * scale,
+            points=present.points,
+        )
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {
+            "executors": {name: [*known.line.state, known.cpu, known.rate] for name, known in self._executors.items()},
+            "seen": {str(size): [time_s, rate] for size, (time_s, rate) in self._seen.items()},
+            "average": self._average,
+        }
+
+    @classmethod
+    def restored(cls, state: Any, *, ignored_s: float = 120.0) -> Self:
+        """As it was; what is no state is left out."""
+        model = cls(ignored_s=ignored_s)
+        if not isinstance(state, Mapping):
+            return model
+        for name, numbers in _items(state.get("executors"), 8):
+            model._executors[name] = _Executor(PairMoments.restored(numbers[:6]), numbers[6], numbers[7])
+        for size, numbers in _items(state.get("seen"), 2):
+            if size.isdigit():
+                model._seen[int(size)] = (numbers[0], numbers[1])
+        average = state.get("average")
+        if isinstance(average, int | float) and math.isfinite(average) and average >= 0:
+            model._average = float(average)
+        return model
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One executor's part of a capacity."""
+
+    rate: float
+    error: float | None
+    points: int
+
+
+def _part(known: _Executor, busiest: float) -> _Part | None:
+    if known.cpu < _LEAST_CPU:
+        return None
+    reach = known.cpu / busiest
+    quick = known.rate / known.cpu * reach
+    line = known.line
+    drawn = line.at(reach) if line.deviation_x >= _LEAST_DEVIATION else None
+    if drawn is None or (line.slope or 0.0) <= 0:
+        return _Part(quick, None, line.count)
+    return _Part(max(drawn, known.rate), line.error_at(reach), line.count)
+
+
+def _items(state: Any, length: int) -> list[tuple[str, list[float]]]:
+    if not isinstance(state, Mapping):
+        return []
+    found = []
+    for name, numbers in state.items():
+        if isinstance(numbers, Sequence) and not isinstance(numbers, str) and len(numbers) == length:
+            try:
+                values = [float(number) for number in numbers]
+            except (TypeError, ValueError, OverflowError):
+                continue
+            if all(map(math.isfinite, values)):
+                found.append((str(name), values))
+    return found
