@@ -1,6 +1,8 @@
-"""One decision of each policy, guards included, with 100 executors and ten minutes of history."""
+"""One decision of each policy, guards included, on small and large apps with six hours of history."""
 
 from __future__ import annotations
+
+import math
 
 from benchmarks.timing import line, times_s
 from headgate.control.deliberation import deliberate
@@ -9,56 +11,79 @@ from headgate.core.decision import Decision, Outcome, Tick
 from headgate.core.evaluation import Evaluation, ExecutorEvaluation, OperatorEvaluation, Spread
 from headgate.core.knowledge import AppDescription, Engine, Knowledge
 from headgate.guards import GUARDS
+from headgate.models.forecasting.arima import Arima
 from headgate.policies import known_policies
 from headgate.wiring.specs import make_guards
 
-EXECUTORS = 100
+EXECUTORS = (12, 100)
+PERIOD_S = 60.0
+TICKS = 360
+TRAINED = {"model": Arima(ar=(0.3, 0.2, 0.4), ma=(-1.8, 0.9), differences=2, variance=6.0).state}
+"""What a training delivers, for the policies that are trained."""
 
 
-def evaluation(time_s: float) -> Evaluation:
+def evaluation(index: int, executors: int) -> Evaluation:
+    rate = executors * (900.0 + 100.0 * math.sin(index / 60))
+    course = tuple((0.8 + 0.02 * step, 900.0 + 20.0 * step) for step in range(6))
     return Evaluation(
-        time_s=time_s,
+        time_s=PERIOD_S * index,
         operators=(
             OperatorEvaluation(
                 name="op",
-                arrival_rate=90_000.0,
-                input_rate=88_000.0,
-                true_processing_rate=110_000.0,
+                arrival_rate=rate,
+                input_rate=0.98 * rate,
+                true_processing_rate=1.2 * rate,
                 lag_records=20_000.0,
                 busy=0.85,
+                arrivals_per_s=tuple(rate + second for second in range(60)),
+                finished_per_s=tuple(rate - second for second in range(60)),
                 latency_s=Spread(mean=2.0, p50=1.8, p95=4.0, p99=5.0, max=7.0),
             ),
         ),
         executors=tuple(
-            ExecutorEvaluation(id=str(n), node=f"node-{n}", busy=0.5 + 0.005 * n, input_rate=900.0, age_s=600.0)
-            for n in range(EXECUTORS)
+            ExecutorEvaluation(
+                id=str(number),
+                node=f"node-{number}",
+                busy=0.5 + 0.4 * number / executors,
+                input_rate=900.0,
+                age_s=600.0,
+                course=course,
+            )
+            for number in range(executors)
         ),
         age_s=1.0,
     )
 
 
 def run() -> None:
-    current = Allocation(executors=EXECUTORS)
+    for executors in EXECUTORS:
+        _size(executors)
+
+
+def _size(executors: int) -> None:
+    current = Allocation(executors=executors)
     history = tuple(
         Tick(
-            index=n,
-            time_s=15.0 * n,
+            index=index,
+            time_s=PERIOD_S * index,
             epoch=1,
             outcome=Outcome.UNCHANGED,
-            evaluation=evaluation(15.0 * n),
-            decision=Decision(time_s=15.0 * n, current=current, wanted=current, granted=current),
+            evaluation=evaluation(index, executors),
+            decision=Decision(time_s=PERIOD_S * index, current=current, wanted=current, granted=current),
             observed=current,
         )
-        for n in range(40)
+        for index in range(TICKS)
     )
     description = AppDescription(app="bench", engine=Engine.MICRO_BATCH, bounds=Bounds(1, 200))
     guards = make_guards(sorted(GUARDS))
-    now = evaluation(600.0)
+    now = evaluation(TICKS, executors)
     for name, cls in sorted(known_policies().items()):
         policy = cls()
-        knowledge = Knowledge(description=description, current=current, history=history)
+        first = Knowledge(description=description, current=current, history=history, delivered=TRAINED)
+        learned = deliberate(evaluation=history[-1].evaluation, knowledge=first, policy=policy, guards=guards)
+        knowledge = Knowledge(description=description, current=current, history=history, memory=learned.memory)
 
         def decide(policy=policy, knowledge=knowledge) -> None:  # type: ignore[no-untyped-def]
             deliberate(evaluation=now, knowledge=knowledge, policy=policy, guards=guards)
 
-        line(f"{name}, all guards, {EXECUTORS} executors", times_s(decide, repeats=2000), goal="goal p99 ≤ 10 ms")
+        line(f"{name}, all guards, {executors} executors", times_s(decide, repeats=500), goal="goal p99 ≤ 10 ms")

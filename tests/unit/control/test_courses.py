@@ -1,0 +1,73 @@
+"""What went on within a window."""
+
+from __future__ import annotations
+
+import pytest
+
+from headgate.control.courses import executor_course, per_second
+from headgate.control.evaluator import Evaluator, needs_courses
+from headgate.core.knowledge import Engine
+from headgate.core.sample import ArrivalPoint, ExecutorSample, OperatorSample, Sample
+from headgate.policies import Daedalus, Hpa
+
+
+def sample(time_s: float, *, arrived: float, done: float, busy_s: float, records: float) -> Sample:
+    return Sample(
+        time_s=time_s,
+        operators=(OperatorSample(name="op", arrivals=(ArrivalPoint(time_s, arrived),), done_records=done),),
+        executors=(ExecutorSample("a", "", 2, time_s, busy_s, records),),
+    )
+
+
+def minute() -> list[Sample]:
+    """100 records a second, then 200; the executor of two cores is half busy."""
+    return [
+        sample(
+            float(second),
+            arrived=100.0 * second + 100.0 * max(0, second - 30),
+            done=90.0 * second,
+            busy_s=1.0 * second,
+            records=90.0 * second,
+        )
+        for second in range(61)
+    ]
+
+
+def test_arrivals_are_cut_into_seconds() -> None:
+    window = minute()
+    curve = [(each.time_s, each.operators[0].arrivals[0].records) for each in window]
+    assert per_second(curve, window) == pytest.approx([100.0] * 30 + [200.0] * 30)
+
+
+def test_a_sample_that_is_missing_costs_resolution_and_no_volume() -> None:
+    window = [each for each in minute() if each.time_s % 7 == 0 or each.time_s == 60]
+    curve = [(each.time_s, each.operators[0].arrivals[0].records) for each in window]
+    seconds = per_second(curve, window)
+    assert len(seconds) == 60
+    assert sum(seconds) == pytest.approx(9000.0)
+
+
+@pytest.mark.parametrize("curve", [[], [(0.0, 1.0)], [(5.0, 1.0), (5.0, 2.0)]])
+def test_without_two_moments_there_is_no_course(curve: list[tuple[float, float]]) -> None:
+    assert per_second(curve, minute()) == ()
+
+
+def test_an_executor_has_a_point_for_every_ten_seconds() -> None:
+    course = executor_course("a", minute())
+    assert len(course) == 6
+    assert all(point == pytest.approx((0.5, 90.0)) for point in course)
+    assert executor_course("b", minute()) == ()
+
+
+def test_only_policies_that_ask_for_it_get_the_course() -> None:
+    assert needs_courses(Daedalus())
+    assert not needs_courses(Hpa())
+    evaluator = Evaluator(keep_s=61, engine=Engine.MICRO_BATCH)
+    for each in minute():
+        evaluator.learn(each)
+    plain = evaluator.evaluate(now_s=60.0, window_s=60.0)
+    detailed = evaluator.evaluate(now_s=60.0, window_s=60.0, courses=True)
+    assert plain.operators[0].arrivals_per_s == plain.executors[0].course == ()
+    assert len(detailed.operators[0].arrivals_per_s) == len(detailed.operators[0].finished_per_s) == 60
+    assert detailed.operators[0].finished_per_s == pytest.approx([90.0] * 60)
+    assert len(detailed.executors[0].course) == 6

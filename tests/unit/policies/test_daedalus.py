@@ -1,0 +1,348 @@
+"""Algorithm 1 branch by branch, and what Daedalus makes of evaluations."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headgate.core.decision import Proposal
+from headgate.core.evaluation import Evaluation, ExecutorEvaluation, OperatorEvaluation
+from headgate.core.sample import AgentEvent, EventKind
+from headgate.models.forecasting import Forecast
+from headgate.policies.daedalus import Daedalus, Outlook, scale_out
+from headgate.testing import knowledge
+
+# Ten thousand records a second and executor, unless a case says otherwise.
+CASES: list[tuple[str, dict[str, Any], int, str, dict[int, str]]] = [
+    # name, what differs, size, branch, sizes passed over
+    ("lately, and it still carries all", {"since_rescale_s": 599.0, "current": 6}, 6, "recently-rescaled", {}),
+    ("not lately any more", {"since_rescale_s": 600.0, "current": 6}, 3, "fits", {1: "w", 2: "w"}),
+    ("lately, but too small for now", {"since_rescale_s": 300.0, "current": 2}, 3, "fits", {1: "w", 2: "w"}),
+    (
+        "lately, but too small for the next minute",
+        {"since_rescale_s": 300.0, "current": 3, "forecast": [33_000.0] * 900},
+        4,
+        "fits",
+        {1: "w", 2: "w", 3: "r"},
+    ),
+    ("capacity equal to the load is too little", {"average": 30_000.0}, 4, "fits", {1: "w", 2: "w", 3: "w"}),
+    ("recovery exactly on target", {"recovery_s": lambda size: 600.0}, 3, "fits", {1: "w", 2: "w"}),
+    (
+        "recovers too slowly",
+        {"recovery_s": lambda size: 601.0 if size < 5 else 600.0},
+        5,
+        "fits",
+        {1: "w", 2: "w", 3: "s", 4: "s"},
+    ),
+    (
+        "overtaken while it recovers",
+        {"forecast": [25_000.0] * 30 + [31_000.0] * 10 + [25_000.0] * 860},
+        4,
+        "fits",
+        {1: "w", 2: "w", 3: "r"},
+    ),
+    ("the size fits already", {"current": 3}, 3, "fits-already", {1: "w", 2: "w"}),
+    (
+        "it stays although it will be overtaken later",
+        {"current": 3, "forecast": [25_000.0] * 500 + [90_000.0] * 400},
+        3,
+        "fits-already",
+        {1: "w", 2: "w"},
+    ),
+    (
+        "too much lag to shrink at once",
+        {"current": 8, "lag_records": 55_000.0},
+        6,
+        "fits",
+        {1: "w", 2: "w", 3: "l", 4: "l", 5: "l"},
+    ),
+    ("lag does not keep it from growing", {"current": 2, "lag_records": 1e9}, 3, "fits", {1: "w", 2: "w"}),
+    (
+        "overtaken later",
+        {"current": 1, "forecast": [25_000.0] * 500 + [45_000.0] * 400},
+        5,
+        "fits",
+        {1: "w", 2: "w", 3: "o", 4: "o"},
+    ),
+    (
+        "nothing fits",
+        {"current": 1, "average": 500_000.0},
+        12,
+        "nothing-fits",
+        dict.fromkeys(range(1, 13), "w"),
+    ),
+    ("not below the bounds", {"least": 5, "current": 9}, 5, "fits", {}),
+]
+WORDS = {
+    "w": "below-workload",
+    "s": "recovers-too-slowly",
+    "r": "overtaken-while-recovering",
+    "l": "lag-too-long",
+    "o": "overtaken-later",
+}
+
+
+@pytest.mark.parametrize(("_name", "changes", "size", "branch", "passed_over"), CASES, ids=[case[0] for case in CASES])
+def test_algorithm_1(_name: str, changes: dict[str, Any], size: int, branch: str, passed_over: dict[int, str]) -> None:
+    given = dict(changes)
+    forecast = np.array(given.pop("forecast", [26_000.0] * 900))
+    outlook = Outlook(
+        **{
+            "current": 1,
+            "least": 1,
+            "most": 12,
+            "average": 25_000.0,
+            "forecast": Forecast.around(forecast, 0.0),
+            "capacity": lambda size: 10_000.0 * size,
+            "recovery_s": lambda size: 60.0,
+            "lag_records": 0.0,
+            "since_rescale_s": None,
+        }
+        | given
+    )
+    choice = scale_out(outlook, target_s=600.0, long_lived_s=600.0, next_loop_s=60.0)
+    assert (choice.executors, choice.branch) == (size, branch)
+    assert choice.passed_over == {number: WORDS[why] for number, why in passed_over.items()}
+
+
+def test_every_branch_is_reached_by_a_case() -> None:
+    assert {case[3] for case in CASES} == {"recently-rescaled", "fits-already", "fits", "nothing-fits"}
+    assert {why for case in CASES for why in case[4].values()} == set(WORDS)
+
+
+def minute(
+    index: int,
+    *,
+    rate: float = 2500.0,
+    executors: int = 4,
+    slope: float = 1000.0,
+    lag: float = 0.0,
+    events: tuple[AgentEvent, ...] = (),
+    finished: float | None = None,
+) -> Evaluation:
+    """A minute of an app whose executors carry ``slope`` records/s each."""
+    share = rate / executors / slope
+    course = tuple((share * (1 + wave), share * (1 + wave) * slope) for wave in (-0.1, 0.0, 0.1, -0.05, 0.05, 0.0))
+    return Evaluation(
+        time_s=1000.0 + 60.0 * index,
+        operators=(
+            OperatorEvaluation(
+                name="source",
+                arrivals_per_s=(rate,) * 60,
+                finished_per_s=(rate if finished is None else finished,) * 60,
+                lag_records=lag,
+            ),
+        ),
+        executors=tuple(
+            ExecutorEvaluation(id=str(number), busy=share, input_rate=share * slope, age_s=1e6, course=course)
+            for number in range(executors)
+        ),
+        events=events,
+        window_s=60.0,
+    )
+
+
+def codes(proposal: Proposal) -> list[str]:
+    return [reason.code for reason in proposal.reasons]
+
+
+def inputs(proposal: Proposal, code: str) -> dict[str, Any]:
+    return dict(next(reason.inputs for reason in proposal.reasons if reason.code == code))
+
+
+def test_it_shrinks_to_the_fewest_that_carry_the_load() -> None:
+    """2500 records/s on executors of 1000 each: three."""
+    proposal = Daedalus().decide(minute(0), knowledge(executors=4))
+    assert proposal.allocation.executors == 3
+    assert codes(proposal) == ["forecast-line", "fits"]
+    figures = inputs(proposal, "fits")
+    assert figures["capacity"] == pytest.approx(3000.0)
+    assert (figures["capacity_from"], figures["workload"]) == ("average", 2500.0)
+    assert figures["passed_over"] == {"1": "below-workload", "2": "below-workload"}
+    assert figures["recovery_s"] == pytest.approx(0.0)
+
+
+def test_an_engine_that_stops_is_given_its_downtime_and_its_replay() -> None:
+    """15 s × 2500 and 10 s × 2500 wait; three have 500 to spare: 15 + 125 s. Four: 15 + 62 500 ÷ 1500."""
+    known = knowledge(executors=8)
+    stops = dataclasses.replace(known, description=dataclasses.replace(known.description, seamless=False))
+    proposal = Daedalus().decide(minute(0, executors=8), stops)
+    assert inputs(proposal, "fits")["recovery_s"] == pytest.approx(15 + 62_500 / 500)
+    quick = Daedalus(recovery_target_s=100.0).decide(minute(0, executors=8), stops)
+    assert quick.allocation.executors == 4
+    assert inputs(quick, "fits")["passed_over"]["3"] == "recovers-too-slowly"
+    assert inputs(quick, "fits")["recovery_s"] == pytest.approx(15 + 62_500 / 1500)
+
+
+def test_after_a_rescale_there_is_a_grace_period_and_then_need_decides() -> None:
+    policy = Daedalus()
+    first = policy.decide(minute(0), knowledge(executors=4))
+    memory = first.memory
+    # Two minutes later the load has grown, but it is too early; after three minutes it is not.
+    for index, rate, expected, code in ((1, 3500.0, 3, "grace-period"), (2, 3500.0, 3, "grace-period")):
+        proposal = policy.decide(minute(index, rate=rate, executors=3), knowledge(executors=3, memory=memory))
+        assert (proposal.allocation.executors, codes(proposal)[-1]) == (expected, code)
+        memory = proposal.memory
+    proposal = policy.decide(minute(4, rate=3500.0, executors=3), knowledge(executors=3, memory=memory))
+    assert proposal.allocation.executors == 4
+    calm = policy.decide(minute(4, rate=1500.0, executors=3), knowledge(executors=3, memory=memory))
+    assert codes(calm)[-1] == "recently-rescaled"
+
+
+def test_the_first_model_is_asked_for_when_there_is_enough_history_and_adopted_when_it_comes() -> None:
+    policy = Daedalus()
+    memory: Any = {}
+    history: tuple[Any, ...] = ()
+    asked = []
+    for index in range(7):
+        known = knowledge(executors=3, memory=memory, history=history)
+        proposal = policy.decide(minute(index, executors=3), known)
+        asked.append(proposal.train)
+        memory = proposal.memory
+        history = (*history, tick(index, minute(index, executors=3)))
+    assert asked == [False, False, False, False, True, False, False]
+    delivered = {"model": {"ar": [], "ma": [], "differences": 1, "mean": 5.0, "variance": 1.0}}
+    known = dataclasses.replace(knowledge(executors=3, memory=memory, history=history), delivered=delivered)
+    proposal = policy.decide(minute(7, executors=3), known)
+    assert codes(proposal)[:2] == ["training-adopted", "forecast-arima"]
+    # It drifts by 5 a second.
+    assert inputs(proposal, "forecast-arima")["peak"] == pytest.approx(2500 + 5 * 900)
+    assert proposal.allocation.executors == 8
+    assert proposal.memory["told"][:2] == pytest.approx([2505.0, 2510.0])
+
+
+def test_a_poor_forecast_is_replaced_by_a_line_and_many_of_them_by_a_new_model() -> None:
+    policy = Daedalus(retrain_after=3)
+    memory: Any = {"model": {"ar": [], "ma": [], "differences": 1, "mean": 0.0, "variance": 1.0}, "told": [100.0] * 60}
+    seen = []
+    for index in range(4):
+        proposal = policy.decide(minute(index, executors=3), knowledge(executors=3, memory=memory))
+        seen.append((codes(proposal)[0], proposal.train))
+        memory = {**proposal.memory, "told": [100.0] * 60}
+    assert seen == [
+        ("forecast-line", False),
+        ("forecast-line", False),
+        ("forecast-line", True),
+        ("forecast-line", False),
+    ]
+    good = policy.decide(
+        minute(5, executors=3), knowledge(executors=3, memory={**memory, "told": [2400.0] * 60, "asked": False})
+    )
+    assert codes(good)[0] == "forecast-arima"
+    assert inputs(good, "forecast-arima") == {"wape": pytest.approx(0.04), "poor_in_a_row": 0, "peak": 2500.0}
+
+
+@pytest.mark.parametrize("forecaster", ["line", "seasonal-naive", "smoothing"])
+def test_other_forecasters_need_no_training(forecaster: str) -> None:
+    policy = Daedalus(forecaster=forecaster, season_s=120.0, first_training_s=60.0)
+    history = tuple(tick(index, minute(index, executors=3)) for index in range(5))
+    proposal = policy.decide(minute(5, executors=3), knowledge(executors=3, history=history))
+    assert codes(proposal)[0] == f"forecast-{forecaster}"
+    assert inputs(proposal, f"forecast-{forecaster}")["peak"] == pytest.approx(2500.0)
+    assert not proposal.train
+
+
+def test_a_training_that_failed_is_said_and_not_tried_again_at_once() -> None:
+    policy = Daedalus(first_training_s=60.0)
+    known = dataclasses.replace(
+        knowledge(executors=3, memory={"asked": True}), delivered={"problem": "MemoryError: no more"}
+    )
+    proposal = policy.decide(minute(0, executors=3), known)
+    assert codes(proposal)[0] == "training-failed"
+    assert "MemoryError: no more" in proposal.reasons[0].message
+    assert not proposal.train
+
+
+def test_what_the_engine_says_of_its_downtime_is_learned() -> None:
+    policy = Daedalus()
+    stopped = AgentEvent(time_s=1050.0, kind=EventKind.RESTARTED, message="", figures={"downtime_s": 42.0})
+    first = policy.decide(minute(0), knowledge(executors=4))
+    second = policy.decide(minute(1, executors=3, events=(stopped,)), knowledge(executors=3, memory=first.memory))
+    assert second.memory["downtimes"]["sizes"] == {"in:3": 42.0}
+
+
+def test_a_recovery_is_watched_to_its_end_and_corrects_the_downtime() -> None:
+    policy = Daedalus()
+    memory: Any = {}
+    for index, finished in enumerate((2510.0, 2490.0)):
+        # Workload and throughput differ by 10 to either side: that is normal.
+        proposal = policy.decide(minute(index, finished=finished), knowledge(executors=4, memory=memory))
+        memory = proposal.memory
+    for index in (2, 3):
+        behind = policy.decide(minute(index, executors=3, finished=900.0), knowledge(executors=3, memory=memory))
+        assert "recovered" not in codes(behind)
+        memory = behind.memory
+    assert memory["watch"] == {"began_s": 1060.0, "normal_since_s": None}
+    normal = policy.decide(minute(4, executors=3, finished=2500.0), knowledge(executors=3, memory=behind.memory))
+    assert "recovered" in codes(normal)
+    figures = inputs(normal, "recovered")
+    # Normal since the first ten seconds of the minute that ended at 1240; the rescale was at 1060.
+    assert figures["measured_s"] == pytest.approx(1190.0 - 1060.0)
+    (downtime_s,) = normal.memory["downtimes"]["sizes"].values()
+    assert 0 < downtime_s < 130.0
+    assert normal.memory["watch"] is None
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(minute(1, rate=0.0), id="no traffic"),
+        pytest.param(minute(1, rate=125_000.0), id="fifty times as much"),
+        pytest.param(minute(-5), id="the clock went backwards"),
+        pytest.param(dataclasses.replace(minute(1), executors=()), id="executors vanished"),
+        pytest.param(
+            dataclasses.replace(minute(1), executors=(ExecutorEvaluation(id="0"),)), id="no figures of executors"
+        ),
+        pytest.param(dataclasses.replace(minute(1), operators=()), id="no figures of operators"),
+    ],
+)
+def test_bad_data_gives_a_decision_with_its_reason(seen: Evaluation) -> None:
+    policy = Daedalus()
+    first = policy.decide(minute(0), knowledge(executors=4))
+    proposal = policy.decide(seen, knowledge(executors=4, memory=first.memory))
+    assert proposal.reasons
+    assert proposal.allocation.executors >= 1
+    json.dumps(proposal.memory, allow_nan=False)
+    again = policy.decide(minute(2), knowledge(executors=4, memory=proposal.memory))
+    assert again.reasons
+
+
+def test_an_hour_without_traffic_ends_at_the_least_size() -> None:
+    policy, memory, size = Daedalus(), {}, 4
+    for index in range(60):
+        rate = 2500.0 if index == 0 else 0.0
+        proposal = policy.decide(minute(index, rate=rate, executors=size), knowledge(executors=size, memory=memory))
+        memory, size = proposal.memory, proposal.allocation.executors
+    assert size == 1
+
+
+def test_what_it_remembers_does_not_grow() -> None:
+    policy, memory = Daedalus(), {}
+    lengths = []
+    for index in range(200):
+        proposal = policy.decide(
+            minute(index, rate=2500 + 100 * math.sin(index / 9)), knowledge(executors=4, memory=memory)
+        )
+        memory = proposal.memory
+        lengths.append(len(json.dumps(memory)))
+    assert max(lengths[100:]) <= 1.1 * max(lengths[5:50])
+
+
+def tick(index: int, evaluation: Evaluation) -> Any:
+    from headgate.core.allocation import Allocation
+    from headgate.core.decision import Decision, Outcome, Tick
+
+    size = Allocation(executors=3)
+    return Tick(
+        index=index,
+        time_s=evaluation.time_s,
+        epoch=1,
+        outcome=Outcome.UNCHANGED,
+        evaluation=evaluation,
+        decision=Decision(time_s=evaluation.time_s, current=size, wanted=size, granted=size),
+    )
