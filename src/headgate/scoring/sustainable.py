@@ -118,7 +118,9 @@ class Step:
 def longer_hold_s(step: Step, *, hold_s: float) -> float | None:
     """How long to hold a rate in all if ``hold_s`` have left doubts; ``None`` if not, or if it was longer already."""
     batches = _TELLING_BATCHES + _BATCHES_PER_OPERATOR * (len(step.operators) - 1)
-    longer_s = min(LONGEST_HOLD_S, max(2 * step.held_s, batches * (step.slowest.batch_s or 0.0)))
+    # An operator whose batches are longer than the hold was has said nothing yet.
+    telling_s = math.inf if step.slowest.batch_s is None else batches * step.slowest.batch_s
+    longer_s = min(LONGEST_HOLD_S, max(2 * step.held_s, telling_s))
     return longer_s if step.unclear and step.held_s < 1.1 * hold_s and longer_s > 1.1 * step.held_s else None
 
 

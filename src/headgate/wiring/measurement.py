@@ -157,8 +157,11 @@ class Measuring:
     def _hold_s(self) -> float:
         """Long enough for some batches, however long they take, but not more than twice what was asked for."""
         before = self._steps or (self._before.steps if self._before is not None else ())
-        batch_s = (before[-1].slowest.batch_s or 0.0) if before else 0.0
-        return min(2 * self._wishes.hold_s, max(self._wishes.hold_s, _LEAST_BATCHES * batch_s))
+        if not before:
+            return self._wishes.hold_s
+        batch_s = before[-1].slowest.batch_s
+        telling_s = math.inf if batch_s is None else _LEAST_BATCHES * batch_s
+        return min(2 * self._wishes.hold_s, max(self._wishes.hold_s, telling_s))
 
     def _measured(self, executors: int, bracket: Bracket, *, finished: bool = True) -> MeasuredSize:
         return MeasuredSize(

@@ -90,6 +90,13 @@ class TestSearchOnAQueue:
         assert size.rate is not None
         assert 700.0 <= size.rate <= 1020.0
 
+    def test_batches_that_are_longer_than_a_hold_are_waited_for(self) -> None:
+        bench = VirtualBench(make=lambda _: [Operator(capacity=1000.0, overhead_s=10.0)], trigger_s=2.0)
+
+        size = measured(bench, hold_s=4.0, start_rate=300.0).sizes[0]
+        assert size.rate is not None
+        assert 400.0 <= size.rate <= 1020.0
+
     def test_a_chain_is_as_fast_as_its_narrowest_operator_which_is_named(self) -> None:
         def chain(_: int) -> list[Operator]:
             split = Operator(capacity=3000.0, name="split", selectivity=2.0)
