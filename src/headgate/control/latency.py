@@ -56,6 +56,10 @@ class LatencyTrack:
                 first = low
             if first >= end:
                 return
+            if high <= first:
+                # Nothing came between the first two moments that are known of.
+                curve.popleft()
+                continue
             upper = end if end <= high else high
             came_s = start_s + ((first + upper) / 2 - low) * ((stop_s - start_s) / (high - low))
             keep((ended_s, finished_s - came_s if finished_s > came_s else 0.0, upper - first))

@@ -27,9 +27,6 @@ _DRIVER_HEAP = "768m"
 _PLAIN_HEAP = "512m"
 _EXECUTORS_WITHIN_S = 90.0
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
-_STEADY = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
-"""Java's second compiler makes code faster for minutes, on processor time that a small node does not have: an
-executor's capacity is steadier, and sooner what it stays, without it."""
 
 
 def standard_settings(
@@ -37,7 +34,7 @@ def standard_settings(
 ) -> dict[str, str]:
     """The settings of a small app that may use the whole cluster, one executor a node."""
     folder = installation.folder
-    java = f"{mark(installation.token)} {_STEADY}"
+    java = f"{mark(installation.token)} -XX:+UseSerialGC -XX:-UsePerfData"
     return {
         "spark.master": master,
         "spark.app.name": app_name,
@@ -65,7 +62,7 @@ def standard_settings(
 def plain_settings(installation: Installation, *, master: str, app_name: str) -> dict[str, str]:
     """The settings of a small app without a cluster of ours: its tasks run in the driver, or where the master is."""
     folder = installation.folder
-    java = f"{mark(installation.token)} {_STEADY}"
+    java = f"{mark(installation.token)} -XX:+UseSerialGC -XX:-UsePerfData"
     threads = re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master)
     return {
         "spark.master": master,

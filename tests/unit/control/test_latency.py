@@ -71,3 +71,12 @@ def test_old_records_are_forgotten() -> None:
     spread = waits.spread(since_s=0)
     assert spread is not None
     assert spread.max == pytest.approx(1.5)
+
+
+def test_a_curve_that_begins_with_a_pause_has_nothing_for_what_came_before_it() -> None:
+    waits = track()
+    points = [ArrivalPoint(10, 100), ArrivalPoint(11, 100), ArrivalPoint(12, 110)]
+    waits.learn(points, [Batch(0, 12, 13, 50, 110)])
+    spread = waits.spread(since_s=0)
+    assert spread is not None
+    assert spread.mean == pytest.approx(1.5)
