@@ -34,7 +34,7 @@ _NO_LONGER = 1.15
 LONGEST_HOLD_S = 75.0
 _TELLING_BATCHES = 12
 """After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
-_BATCHES_PER_OPERATOR = 2
+_BATCHES_PER_OPERATOR = 3
 """Further ones for each further operator: what comes down a chain comes in lumps, and late."""
 _ROOM = 0.8
 """Share of the time that batches may fill after a step that follows free time instead of a fixed factor."""
@@ -107,8 +107,18 @@ class Step:
         slope, batch_s = self.worst.lag_slope, self.slowest.batch_s
         if self.outcome is StepOutcome.SUSTAINED:
             return slope > _GROWING
-        few = batch_s is None or self.held_s < _FEW_BATCHES * batch_s
+        few = batch_s is None or self.held_s < self._batches(_FEW_BATCHES) * batch_s
         return self.outcome is StepOutcome.LAG_GREW and (few or slope < _OVERWHELMED)
+
+    @property
+    def telling_s(self) -> float:
+        """How long it has to be held to see whether lag grows for good; no end of it before a batch has ended."""
+        # An operator whose batches are longer than the hold was has said nothing yet.
+        batch_s = self.slowest.batch_s
+        return math.inf if batch_s is None else self._batches(_TELLING_BATCHES) * batch_s
+
+    def _batches(self, of_one: int) -> int:
+        return of_one + _BATCHES_PER_OPERATOR * (len(self.operators) - 1)
 
     @property
     def slowest(self) -> OperatorCourse:
@@ -117,10 +127,7 @@ class Step:
 
 def longer_hold_s(step: Step, *, hold_s: float) -> float | None:
     """How long to hold a rate in all if ``hold_s`` have left doubts; ``None`` if not, or if it was longer already."""
-    batches = _TELLING_BATCHES + _BATCHES_PER_OPERATOR * (len(step.operators) - 1)
-    # An operator whose batches are longer than the hold was has said nothing yet.
-    telling_s = math.inf if step.slowest.batch_s is None else batches * step.slowest.batch_s
-    longer_s = min(LONGEST_HOLD_S, max(2 * step.held_s, telling_s))
+    longer_s = min(LONGEST_HOLD_S, max(2 * step.held_s, step.telling_s))
     return longer_s if step.unclear and step.held_s < 1.1 * hold_s and longer_s > 1.1 * step.held_s else None
 
 
@@ -303,8 +310,9 @@ class RateSearch:
             case float(sustained), float(exceeded):
                 if exceeded <= sustained * (1 + self.precision):
                     return None
-                middle = math.sqrt(sustained * exceeded)
-                wanted = min(middle, max(_served(steps, exceeded), sustained * (1 + self.precision)))
+                wanted, served = math.sqrt(sustained * exceeded), _served(steps, exceeded)
+                if sustained * (1 + self.precision) < served < wanted:
+                    wanted = served
         wanted = min(wanted, reach)
         pointless = known.sustained is not None and wanted < known.sustained * 1.02
         return None if pointless or wanted < self.least else wanted

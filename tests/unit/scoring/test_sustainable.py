@@ -107,6 +107,15 @@ class TestSearchOnAQueue:
         assert size.rate == pytest.approx(1000.0, rel=0.08)
         assert size.gave_in == "count"
 
+    @pytest.mark.parametrize("start_rate", [40.0, 150.0, 400.0])
+    def test_a_long_chain_is_not_judged_before_the_first_records_have_come_down(self, start_rate: float) -> None:
+        def chain(_: int) -> list[Operator]:
+            return [Operator(capacity=300.0 + 50 * place, name=str(place), overhead_s=0.8) for place in range(5)]
+
+        size = measured(VirtualBench(make=chain, trigger_s=2.0), hold_s=8.0, start_rate=start_rate).sizes[0]
+
+        assert size.rate == pytest.approx(300.0, rel=0.2)
+
     def test_the_largest_size_comes_first_and_the_smaller_reuse_what_it_has_taught(self) -> None:
         def saturating(executors: int) -> list[Operator]:
             return [Operator(capacity=1000.0 * executors**0.8)]
