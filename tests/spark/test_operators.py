@@ -33,7 +33,7 @@ from headgate.journal import SqliteJournal
 from headgate.kafka.offsets import end_offsets
 from headgate.kafka.settings import KafkaSettings
 from headgate.kafka.topics import Topic, ensure_topics
-from headgate.pipelines.hashing import burn, iterations_for, measure_block_us
+from headgate.pipelines.hashing import burn
 from headgate.spark.agent import SparkAgent
 from headgate.spark.cluster import LocalCluster
 from headgate.spark.gateway import SparkGateway
@@ -46,8 +46,9 @@ PATIENCE_S = 120.0
 PARTITIONS = 3
 EXECUTORS = 2
 PER_BATCH = 2_000
-COST_US = 500.0
-"""Of each record: the work must take longer than reading does, on a core of any kind."""
+BLOCKS = 4000
+"""Of work for each record, half a millisecond to two by the core: it must take longer than reading does, which is what
+tells the tasks of the work from those of the reading."""
 STATE_PARTITIONS = 2
 
 
@@ -158,7 +159,7 @@ def chain(spark: SparkSession, kafka: KafkaSettings, tmp_path_factory: pytest.Te
     hasher = headgate.operator(
         spark,
         name=f"hasher-{records}",
-        transform=partial(hash_records, blocks=iterations_for(COST_US, block_us=measure_block_us(spark))),
+        transform=partial(hash_records, blocks=BLOCKS),
         reads=[records],
         writes=hashed,
         kafka=kafka,
