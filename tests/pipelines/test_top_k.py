@@ -81,12 +81,14 @@ def as_records(frame: DataFrame) -> DataFrame:
     return frame.withColumns({"partition": F.lit(0), "offset": F.monotonically_increasing_id()})
 
 
+@pytest.mark.soak
 def test_the_chain_gives_what_all_records_at_once_give(chain: TopKChain) -> None:
     records = lines(chain, seed=1)
     chain.send(records)
     assert chain.finish() == top_words(records)
 
 
+@pytest.mark.soak
 def test_messages_that_are_in_topics_twice_count_once(chain: TopKChain) -> None:
     records = lines(chain, seed=2)
     chain.send(records)
