@@ -7,7 +7,7 @@ training that fails or crashes is delivered as a problem, and it is the policy's
 
 from __future__ import annotations
 
-import logging
+import os
 import pickle
 import subprocess
 import sys
@@ -18,8 +18,6 @@ from typing import Any
 from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import Knowledge
 from headgate.core.ports import Learner
-
-log = logging.getLogger("headgate")
 
 _LONGEST_S = 300.0
 _LEAST_URGENT = 15
@@ -107,8 +105,6 @@ def _sentence(error: BaseException) -> str:
 
 def main() -> None:
     """The process: a pickled learner with what it shall learn from on stdin, its answer on stdout."""
-    import os
-
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
     os.nice(_LEAST_URGENT)

@@ -98,13 +98,6 @@ class PairMoments:
         """cov(x, y) ÷ var(x); ``None`` where all x are the same."""
         return self.products / self.squares_x if self.squares_x > 0 else None
 
-    @property
-    def explained(self) -> float | None:
-        """Share of the variance of y that the line explains, R²; ``None`` where there is none to explain."""
-        if self.squares_x <= 0 or self.squares_y <= 0:
-            return None
-        return min(1.0, self.products * self.products / (self.squares_x * self.squares_y))
-
     def at(self, x: float) -> float | None:
         """mean(y) + slope · (x − mean(x))."""
         slope = self.slope

@@ -57,7 +57,6 @@ def test_a_worked_line() -> None:
     assert seen.slope == pytest.approx(1000.0)
     assert seen.at(1.0) == pytest.approx(1100.0)
     # 80 600 of y's squares, of which the line explains 80 000; the rest, 600, is the residuals' -10, 20, -10.
-    assert seen.explained == pytest.approx(80_000 / 80_600)
     assert seen.error_at(1.0) == pytest.approx(math.sqrt(600 * (1 / 3 + 0.36 / 0.08)))
 
 
@@ -69,7 +68,6 @@ def test_no_line_goes_through_points_above_each_other(points: list[tuple[float, 
     assert seen.slope is None
     assert seen.at(1.0) is None
     assert seen.error_at(1.0) is None
-    assert seen.explained is None
 
 
 def test_what_was_learned_comes_back_from_json() -> None:
