@@ -2,7 +2,7 @@
 
 Source: Pfister, Scheinert, Geldenhuys and Kao, "Daedalus: Self-Adaptive Horizontal Autoscaling for Resource Efficiency
 of Distributed Stream Processing Systems", ICPE 2024. Every minute it learns what each executor can carry
-(``models.capacity``), foresees the workload of the next 15 minutes (``models.forecasting``), predicts how long each
+(``models.capacity``), foresees the workload of the next 15 minutes (``policies.foresight``), predicts how long each
 size would take to recover (``models.recovery``), and picks one by Algorithm 1 (``scale_out``). After a rescale it
 watches until the stream is normal again (``models.anomaly``) and corrects its downtimes by what it saw.
 
@@ -36,14 +36,13 @@ from headgate.core.options import check_options, option
 from headgate.core.sample import EventKind
 from headgate.models.anomaly import RecoveryWatch
 from headgate.models.capacity import CapacityEstimate
-from headgate.models.forecasting import Forecast, Forecaster, HoltSmoothing, SeasonalNaive, StraightLine, wape
-from headgate.models.forecasting.arima import Arima, learn
+from headgate.models.forecasting import Forecast
 from headgate.models.forecasting.forecast import Series
 from headgate.models.recovery import recovery_s, replayed
 from headgate.policies.daedalus.algorithm import Choice, Outlook, scale_out
 from headgate.policies.daedalus.memory import UNSET, Memory
+from headgate.policies.foresight import FORECASTERS, Foresight, added, finite, workload_of
 
-FORECASTERS = ("arima", "line", "seasonal-naive", "smoothing")
 _BLOCK_S = 10
 """Workload and throughput are compared in means of so many seconds: micro-batches finish in lumps."""
 
@@ -85,13 +84,27 @@ class Daedalus:
     def looks_back_s(self) -> float:
         return self.history_s
 
+    @property
+    def _foresight(self) -> Foresight:
+        return Foresight(
+            policy=self.name,
+            period_s=self.period_s,
+            forecaster=self.forecaster,
+            season_s=self.season_s,
+            horizon_s=self.horizon_s,
+            poor_wape=self.poor_wape,
+            retrain_after=self.retrain_after,
+            first_training_s=self.first_training_s,
+            history_s=self.history_s,
+        )
+
     def train(self, evaluation: Evaluation, knowledge: Knowledge) -> Mapping[str, Any]:
         """An ARIMA model of the workload up to now."""
-        return {"model": learn(self._history(evaluation, knowledge)).state}
+        return self._foresight.train(evaluation, knowledge)
 
     def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         memory = self._recall(knowledge)
-        workload = _workload(evaluation)
+        workload = workload_of(evaluation)
         present = len(evaluation.working_executors)
         if not workload.size or not present:
             missing = self.needs[0] if not workload.size else self.needs[1]
@@ -102,10 +115,9 @@ class Daedalus:
         memory.capacity.retain({executor.id for executor in evaluation.working_executors})
         memory.capacity.observe(present, evaluation.time_s)
         estimate = memory.capacity.at(present, current=present, time_s=evaluation.time_s)
-        forecast, how = self._foresee(evaluation, knowledge, memory, workload)
+        forecast, how = self._foresight.foresee(evaluation, knowledge, memory.foresight, workload)
         reasons += how
-        train = self._wants_training(knowledge, memory)
-        memory.told = forecast.mean[: round(self.period_s)].tolist()
+        train = self._foresight.wants_training(knowledge, memory.foresight)
         if estimate is None:
             return self._held(
                 knowledge, memory, "capacity-unknown", f"{self.needs[1]} says nothing yet", reasons, train=train
@@ -118,7 +130,7 @@ class Daedalus:
             outlook, target_s=self.recovery_target_s, long_lived_s=self.long_lived_s, next_loop_s=self.period_s
         )
         reasons.append(self._chosen(choice, outlook, memory, estimate, evaluation.time_s))
-        predicted_s = _number(outlook.recovery_s(choice.executors))
+        predicted_s = finite(outlook.recovery_s(choice.executors))
         memory.watched = [outlook.current, choice.executors, UNSET if predicted_s is None else predicted_s]
         return Proposal(
             allocation=knowledge.current.with_executors(choice.executors),
@@ -152,7 +164,7 @@ class Daedalus:
 
     def _watch(self, evaluation: Evaluation, memory: Memory, workload: Series, *, told: bool) -> list[Reason]:
         """Learn what is normal, or, after a rescale, wait until it is so again."""
-        finished = _sum([operator.finished_per_s for operator in evaluation.sources])
+        finished = added([operator.finished_per_s for operator in evaluation.sources])
         length = min(workload.size, finished.size) // _BLOCK_S * _BLOCK_S
         if not length:
             return []
@@ -172,7 +184,7 @@ class Daedalus:
 
     def _recovered(self, memory: Memory, measured_s: float, workload: Series, *, told: bool) -> Reason:
         before, after, predicted_s = memory.watched if len(memory.watched) == 3 else (0.0, 0.0, UNSET)
-        inputs = {"predicted_s": None if predicted_s < 0 else predicted_s, "measured_s": _number(measured_s)}
+        inputs = {"predicted_s": None if predicted_s < 0 else predicted_s, "measured_s": finite(measured_s)}
         if not np.isfinite(measured_s):
             return self._reason("recovery-not-seen", "the stream did not come back to normal", inputs)
         capacity = memory.capacity.at(int(after), current=max(1, int(after)), time_s=memory.time_s)
@@ -186,81 +198,6 @@ class Daedalus:
         if predicted_s >= 0:
             message += f"; {predicted_s:.0f} s were predicted"
         return self._reason("recovered", message, inputs)
-
-    def _foresee(
-        self, evaluation: Evaluation, knowledge: Knowledge, memory: Memory, workload: Series
-    ) -> tuple[Forecast, list[Reason]]:
-        """The workload of the next minutes, by the model, or by a straight line while the model is poor."""
-        reasons = self._adopt(knowledge, memory)
-        error = wape(workload[-len(memory.told) :], memory.told) if memory.told else None
-        poor = error is not None and error >= self.poor_wape
-        memory.poor = memory.poor + 1 if poor else 0
-        horizon = round(self.horizon_s)
-        inputs: dict[str, Any] = {"wape": _number(error), "poor_in_a_row": memory.poor}
-        made, looks_at_s = self._forecaster(memory)
-        if made is None or poor:
-            forecast = StraightLine(through_s=max(2, round(self.period_s))).forecast(workload, horizon)
-            why = "there is no model yet" if made is None else f"the last forecast was off by {error:.0%}"
-            inputs["peak"] = forecast.peak()
-            reasons.append(self._reason("forecast-line", f"{why}, so a straight line goes on", inputs))
-            return forecast, reasons
-        forecast = made.forecast(self._history(evaluation, knowledge, least_s=looks_at_s), horizon)
-        inputs["peak"] = forecast.peak()
-        minutes = self.horizon_s / 60
-        message = f"at most {forecast.peak():.0f} records/s are foreseen for the next {minutes:.0f} min"
-        return forecast, [*reasons, self._reason(f"forecast-{self.forecaster}", message, inputs)]
-
-    def _forecaster(self, memory: Memory) -> tuple[Forecaster | None, float]:
-        """What foresees the workload, once there is one, and how much history it looks at."""
-        match self.forecaster:
-            case "arima":
-                return memory.model, 0.0 if memory.model is None else memory.model.looks_at_s
-            case "seasonal-naive":
-                return SeasonalNaive(period_s=max(1, round(self.season_s))), 2 * self.season_s
-            case "smoothing":
-                return HoltSmoothing(), self.horizon_s
-            case _:
-                return None, 0.0
-
-    def _adopt(self, knowledge: Knowledge, memory: Memory) -> list[Reason]:
-        delivered = knowledge.delivered
-        if delivered is None:
-            return []
-        memory.asked = False
-        model = Arima.restored(delivered.get("model"))
-        if model is None:
-            problem = str(delivered.get("problem", "it brought no model"))
-            memory.rest = self.retrain_after
-            return [self._reason("training-failed", f"the training of a forecast failed: {problem}", {})]
-        memory.model, memory.poor, memory.told = model, 0, []
-        order = f"({len(model.ar)}, {model.differences}, {len(model.ma)})"
-        return [self._reason("training-adopted", f"a new model ARIMA{order} was trained", dict(model.state))]
-
-    def _wants_training(self, knowledge: Knowledge, memory: Memory) -> bool:
-        memory.rest = max(0, memory.rest - 1)
-        if self.forecaster != "arima" or memory.asked or memory.rest:
-            return False
-        if memory.model is None:
-            seconds = sum(tick.evaluation is not None for tick in knowledge.history) * self.period_s + self.period_s
-            memory.asked = seconds >= self.first_training_s
-        else:
-            memory.asked = memory.poor >= self.retrain_after
-        if memory.asked:
-            memory.poor = 0
-        return memory.asked
-
-    def _history(self, evaluation: Evaluation, knowledge: Knowledge, *, least_s: float | None = None) -> Series:
-        """The workload second by second, as far back as wanted."""
-        wanted_s = self.history_s if least_s is None else least_s
-        period = max(1, round(self.period_s))
-        parts, length = [_workload(evaluation)[-period:]], 0
-        for tick in reversed(knowledge.history):
-            if length >= wanted_s:
-                break
-            if tick.evaluation is not None and tick.evaluation.time_s < evaluation.time_s:
-                parts.append(_workload(tick.evaluation)[-period:])
-                length += parts[-1].size
-        return np.concatenate(parts[::-1])
 
     def _outlook(
         self,
@@ -315,7 +252,7 @@ class Daedalus:
             "capacity": None if chosen is None else chosen.rate,
             "capacity_from": None if chosen is None else str(chosen.basis),
             "capacity_confidence": None if chosen is None else chosen.confidence,
-            "recovery_s": _number(outlook.recovery_s(size)),
+            "recovery_s": finite(outlook.recovery_s(size)),
             "recovery_target_s": self.recovery_target_s,
             "lag_records": outlook.lag_records,
             "passed_over": {str(smaller): why for smaller, why in choice.passed_over.items()},
@@ -353,26 +290,7 @@ class Daedalus:
         return Reason(by=self.name, code=code, message=message, inputs=inputs)
 
 
-def _workload(evaluation: Evaluation) -> Series:
-    """Records that came to the app in each second, from all its sources."""
-    return _sum([operator.arrivals_per_s for operator in evaluation.sources])
-
-
-def _sum(courses: list[tuple[float, ...]]) -> Series:
-    known = [np.asarray(course, dtype=np.float64) for course in courses if course]
-    if not known:
-        return np.zeros(0)
-    length = min(course.size for course in known)
-    total: Series = np.sum([course[-length:] for course in known], axis=0)
-    return total
-
-
 def _downtime_s(kind: EventKind, figures: Mapping[str, float]) -> float | None:
     if kind is EventKind.RESTARTED:
         return figures.get("downtime_s")
     return figures.get("extra_s") if kind is EventKind.SLOW_BATCH else None
-
-
-def _number(value: float | None) -> float | None:
-    """As JSON can have it."""
-    return None if value is None or not np.isfinite(value) else float(value)

@@ -1,0 +1,195 @@
+"""How policies foresee their workload: a model that is watched, replaced by a line while it is poor, and trained anew.
+
+The mechanism of Daedalus (Pfister et al., ICPE 2024, section 3.3), which Phoebe's ARIMA forecasts use as well. The last
+forecast is compared with what came (WAPE). Where that was poor, a straight line through the latest observations
+stands in; where it was poor many times in a row, a new model is asked for, and adopted at the tick after it has come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from headgate.core.decision import Reason
+from headgate.core.evaluation import Evaluation
+from headgate.core.knowledge import Knowledge
+from headgate.models.forecasting import Forecast, Forecaster, HoltSmoothing, SeasonalNaive, StraightLine, wape
+from headgate.models.forecasting.arima import Arima, learn
+from headgate.models.forecasting.forecast import Series
+
+FORECASTERS = ("arima", "line", "seasonal-naive", "smoothing")
+
+
+@dataclass(slots=True, kw_only=True)
+class ForesightMemory:
+    """What is known of forecasts from one tick to the next."""
+
+    model: Arima | None = None
+    told: list[float] = field(default_factory=list)
+    """What was forecast for the coming period."""
+    poor: int = 0
+    """Forecasts in a row that were."""
+    asked: bool = False
+    """Whether a training is under way."""
+    rest: int = 0
+    """Ticks to wait after a training that failed."""
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {
+            "model": None if self.model is None else self.model.state,
+            "told": self.told,
+            "poor": self.poor,
+            "asked": self.asked,
+            "rest": self.rest,
+        }
+
+    @classmethod
+    def restored(cls, known: Mapping[str, Any]) -> Self:
+        """From what the last tick left; anything else in it is forgotten."""
+        poor, rest = known.get("poor"), known.get("rest")
+        return cls(
+            model=Arima.restored(known.get("model")),
+            told=numbers(known.get("told")),
+            poor=poor if isinstance(poor, int) else 0,
+            asked=known.get("asked") is True,
+            rest=rest if isinstance(rest, int) else 0,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foresight:
+    """The options of a policy that foresees its workload, and what follows from them."""
+
+    policy: str
+    """Whose reasons they are."""
+    period_s: float
+    forecaster: str = "arima"
+    season_s: float = 86400.0
+    horizon_s: float = 900.0
+    poor_wape: float = 0.25
+    retrain_after: int = 15
+    first_training_s: float = 300.0
+    history_s: float = 21600.0
+
+    def train(self, evaluation: Evaluation, knowledge: Knowledge) -> dict[str, Any]:
+        """An ARIMA model of the workload up to now."""
+        return {"model": learn(self.history(evaluation, knowledge)).state}
+
+    def foresee(
+        self, evaluation: Evaluation, knowledge: Knowledge, memory: ForesightMemory, workload: Series
+    ) -> tuple[Forecast, list[Reason]]:
+        """The workload of the next minutes, by the model, or by a straight line while the model is poor."""
+        reasons = self._adopt(knowledge, memory)
+        forecast, why = self._forecast(evaluation, knowledge, memory, workload)
+        memory.told = forecast.mean[: round(self.period_s)].tolist()
+        return forecast, [*reasons, why]
+
+    def _forecast(
+        self, evaluation: Evaluation, knowledge: Knowledge, memory: ForesightMemory, workload: Series
+    ) -> tuple[Forecast, Reason]:
+        error = wape(workload[-len(memory.told) :], memory.told) if memory.told else None
+        poor = error is not None and error >= self.poor_wape
+        memory.poor = memory.poor + 1 if poor else 0
+        horizon = round(self.horizon_s)
+        inputs: dict[str, Any] = {"wape": finite(error), "poor_in_a_row": memory.poor}
+        made, looks_at_s = self._forecaster(memory)
+        if made is None or poor:
+            forecast = StraightLine(through_s=max(2, round(self.period_s))).forecast(workload, horizon)
+            why = "there is no model yet" if made is None else f"the last forecast was off by {error:.0%}"
+            inputs["peak"] = forecast.peak()
+            return forecast, self._reason("forecast-line", f"{why}, so a straight line goes on", inputs)
+        forecast = made.forecast(self.history(evaluation, knowledge, least_s=looks_at_s), horizon)
+        inputs["peak"] = forecast.peak()
+        minutes = self.horizon_s / 60
+        message = f"at most {forecast.peak():.0f} records/s are foreseen for the next {minutes:.0f} min"
+        return forecast, self._reason(f"forecast-{self.forecaster}", message, inputs)
+
+    def _forecaster(self, memory: ForesightMemory) -> tuple[Forecaster | None, float]:
+        """What foresees the workload, once there is one, and how much history it looks at."""
+        match self.forecaster:
+            case "arima":
+                return memory.model, 0.0 if memory.model is None else memory.model.looks_at_s
+            case "seasonal-naive":
+                return SeasonalNaive(period_s=max(1, round(self.season_s))), 2 * self.season_s
+            case "smoothing":
+                return HoltSmoothing(), self.horizon_s
+            case _:
+                return None, 0.0
+
+    def _adopt(self, knowledge: Knowledge, memory: ForesightMemory) -> list[Reason]:
+        delivered = knowledge.delivered
+        if delivered is None:
+            return []
+        memory.asked = False
+        model = Arima.restored(delivered.get("model"))
+        if model is None:
+            problem = str(delivered.get("problem", "it brought no model"))
+            memory.rest = self.retrain_after
+            return [self._reason("training-failed", f"the training of a forecast failed: {problem}", {})]
+        memory.model, memory.poor, memory.told = model, 0, []
+        order = f"({len(model.ar)}, {model.differences}, {len(model.ma)})"
+        return [self._reason("training-adopted", f"a new model ARIMA{order} was trained", dict(model.state))]
+
+    def wants_training(self, knowledge: Knowledge, memory: ForesightMemory) -> bool:
+        """Whether a model should be trained now; it then counts as asked for."""
+        memory.rest = max(0, memory.rest - 1)
+        if self.forecaster != "arima" or memory.asked or memory.rest:
+            return False
+        if memory.model is None:
+            seconds = sum(tick.evaluation is not None for tick in knowledge.history) * self.period_s + self.period_s
+            memory.asked = seconds >= self.first_training_s
+        else:
+            memory.asked = memory.poor >= self.retrain_after
+        if memory.asked:
+            memory.poor = 0
+        return memory.asked
+
+    def history(self, evaluation: Evaluation, knowledge: Knowledge, *, least_s: float | None = None) -> Series:
+        """The workload second by second, as far back as wanted."""
+        wanted_s = self.history_s if least_s is None else least_s
+        period = max(1, round(self.period_s))
+        parts, length = [workload_of(evaluation)[-period:]], 0
+        for tick in reversed(knowledge.history):
+            if length >= wanted_s:
+                break
+            if tick.evaluation is not None and tick.evaluation.time_s < evaluation.time_s:
+                parts.append(workload_of(tick.evaluation)[-period:])
+                length += parts[-1].size
+        return np.concatenate(parts[::-1])
+
+    def _reason(self, code: str, message: str, inputs: Mapping[str, Any]) -> Reason:
+        return Reason(by=self.policy, code=code, message=message, inputs=inputs)
+
+
+def workload_of(evaluation: Evaluation) -> Series:
+    """Records that came to the app in each second, from all its sources."""
+    return added([operator.arrivals_per_s for operator in evaluation.sources])
+
+
+def added(courses: list[tuple[float, ...]]) -> Series:
+    """Courses second by second that end together, summed as far back as all of them go."""
+    known = [np.asarray(course, dtype=np.float64) for course in courses if course]
+    if not known:
+        return np.zeros(0)
+    length = min(course.size for course in known)
+    total: Series = np.sum([course[-length:] for course in known], axis=0)
+    return total
+
+
+def finite(value: float | None) -> float | None:
+    """As JSON can have it."""
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def numbers(value: Any) -> list[float]:
+    """A list of finite numbers; an empty one from anything else."""
+    try:
+        found = [float(number) for number in value]
+    except (TypeError, ValueError, OverflowError):
+        return []
+    return found if all(map(math.isfinite, found)) else []
