@@ -36,6 +36,8 @@ class Scale:
     marks: tuple[Mark, ...]
     title: str
     logarithmic: bool = False
+    plain: bool = False
+    """Whether its values are numbers; they are times if not."""
 
     def places(self, values: Floats) -> Floats:
         """Share of the axis for each value, cut off at its ends."""

@@ -94,7 +94,7 @@ class Figure:
 def render(figure: Figure) -> str:
     small = " small" if figure.small else ""
     legend = _legend(figure) if figure.legend else ""
-    x_kind = "log" if figure.x.logarithmic else "time"
+    x_kind = "log" if figure.x.logarithmic else "plain" if figure.x.plain else "time"
     return (
         f'<figure class="chart{small}"><figcaption><h3>{escape(figure.title)}</h3>'
         f"<p>{escape(figure.about)}</p>{legend}</figcaption>"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +10,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from headgate.errors import UserMistake
 from headgate.report.axes import Mark, Scale, value_scale
 from headgate.report.figure import Figure, Line, Ribbon, render
-from headgate.report.wording import UNKNOWN, number, seconds, share, tight
+from headgate.report.frame import framed, said, text_table, write_page
+from headgate.report.wording import UNKNOWN, number, seconds, share
 from headgate.scoring.scalability import MeasuredSize, Measurement
 
 _COLUMNS = (
@@ -57,31 +55,19 @@ def measurement_table(measurement: Measurement) -> Table:
 
 def write_measurement(measurement: Measurement, path: Path) -> None:
     """The same on a page of its own, with the steps that led there."""
-    try:
-        path.write_text(measurement_page(measurement), encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserMistake(f"the page cannot be written to '{path}' ({reason}); name a place you may write to") from None
+    write_page(measurement_page(measurement), path)
 
 
 def measurement_page(measurement: Measurement) -> str:
-    style = files("headgate.report").joinpath("assets", "page.css").read_text(encoding="utf-8")
-    title = escape(_title(measurement))
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
     notes = "".join(f"<li>{escape(note)}</li>" for note in measurement.notes)
     figure = rate_figure(measurement)
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title>\n<style>{style}</style></head>\n"
-        f'<body><main><h1>{title}</h1><div class="verdict"><p>{escape(tight(verdict(measurement)))}</p></div>'
-        f"{render(figure) if figure is not None else ''}"
+    return framed(
+        _title(measurement),
+        f"{said(verdict(measurement))}{render(figure) if figure is not None else ''}"
         f"<h2>Sizes</h2>{_sizes(measurement)}{f'<ul>{notes}</ul>' if notes else ''}"
-        f"<h2>Rates that were held</h2>{_steps(measurement)}"
-        f"<footer>Made by Headgate. A rate is sustained if no operator's lag grew while it was held for "
-        f"{escape(seconds(measurement.hold_s))} or longer; the rate is that of the first topic's records.</footer>"
-        "</main></body></html>\n"
+        f"<h2>Rates that were held</h2>{_steps(measurement)}",
+        footer="Made by Headgate. A rate is sustained if no operator's lag grew while it was held for "
+        f"{seconds(measurement.hold_s)} or longer; the rate is that of the first topic's records.",
     )
 
 
@@ -91,11 +77,11 @@ def verdict(measurement: Measurement) -> str:
     if not known:
         return "No rate that was tried was sustained."
     parts = [f"{'at least ' * size.at_least}{number(size.rate)} records/s on {size.executors}" for size in known]
-    said = f"{measurement.app} sustains {', '.join(parts)} executor{'' if known[-1].executors == 1 else 's'}"
+    outcome = f"{measurement.app} sustains {', '.join(parts)} executor{'' if known[-1].executors == 1 else 's'}"
     efficiency = measurement.efficiency(known[-1])
     if len(known) > 1 and efficiency is not None:
-        said += f": {share(efficiency)} of linear on the largest size"
-    return f"{said}."
+        outcome += f": {share(efficiency)} of linear on the largest size"
+    return f"{outcome}."
 
 
 def rate_figure(measurement: Measurement) -> Figure | None:
@@ -112,7 +98,7 @@ def rate_figure(measurement: Measurement) -> Figure | None:
     return Figure(
         title="Greatest sustainable rate",
         about="The rate that was sustained, up to the next that was not; a straight line would be perfect scaling.",
-        x=Scale(low=0.0, high=float(most), marks=marks, title="executors"),
+        x=Scale(low=0.0, high=float(most), marks=marks, title="executors", plain=True),
         y=value_scale(float(max(exceeded.max(), base * most)), title="records per second"),
         unit="/s",
         lines=(
@@ -155,7 +141,7 @@ def _title(measurement: Measurement) -> str:
 
 
 def _sizes(measurement: Measurement) -> str:
-    return _table(_COLUMNS, [_cells(measurement, size) for size in measurement.sizes])
+    return text_table(_COLUMNS, [_cells(measurement, size) for size in measurement.sizes])
 
 
 def _steps(measurement: Measurement) -> str:
@@ -174,10 +160,4 @@ def _steps(measurement: Measurement) -> str:
         for size in measurement.sizes
         for step in size.steps
     ]
-    return _table(head, rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    lines = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table></div>'
+    return text_table(head, rows)

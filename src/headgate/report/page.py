@@ -1,16 +1,10 @@
-"""One self-contained HTML page for one run or several.
-
-No network, no fonts, no library: style and script stand in the page, figures are SVG. A content
-security policy in the page forbids everything else, so that opening a report never calls anywhere.
-"""
+"""One self-contained HTML page for one run or several."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 from headgate.core.ports import JournalReader
@@ -19,8 +13,8 @@ from headgate.report import charts, sections
 from headgate.report.course import Course
 from headgate.report.document import AnyResult
 from headgate.report.figure import render
+from headgate.report.frame import framed, said, write_page
 from headgate.report.verdict import comparison_verdict, verdict
-from headgate.report.wording import tight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,17 +29,7 @@ class ReportRun:
 
 def write_report(runs: Sequence[ReportRun], path: Path, *, title: str | None = None) -> None:
     """Write the page; a file that exists is replaced as a whole or not at all."""
-    text = compose(runs, title=title)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        reason = error.strerror or str(error)
-        raise UserMistake(
-            f"the report cannot be written to '{path}' ({reason}); name a place you may write to"
-        ) from None
+    write_page(compose(runs, title=title), path)
 
 
 def compose(runs: Sequence[ReportRun], *, title: str | None = None) -> str:
@@ -53,19 +37,12 @@ def compose(runs: Sequence[ReportRun], *, title: str | None = None) -> str:
     if not runs:
         raise UserMistake("a report needs at least one run; name a journal")
     courses = [Course.of(run.reader, label=run.label, result=run.result) for run in runs]
-    title = title or _title(courses)
     body = _single(courses[0]) if len(courses) == 1 else _several(courses)
-    style, script = _asset("page.css"), _asset("page.js")
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title>\n<style>{style}</style></head>\n"
-        f"<body><main><h1>{escape(title)}</h1>{body}"
-        "<footer>Made by Headgate from the journal of the run. Point at a figure to read its values. "
-        "Latency is per record, from arrival to the end of the batch that wrote it, weighted by records.</footer>"
-        f"</main>\n<script>{script}</script></body></html>\n"
+    return framed(
+        title or _title(courses),
+        body,
+        footer="Made by Headgate from the journal of the run. Point at a figure to read its values. "
+        "Latency is per record, from arrival to the end of the batch that wrote it, weighted by records.",
     )
 
 
@@ -79,7 +56,7 @@ def _single(course: Course) -> str:
     ]
     drawn = "".join(render(figure) for figure in figures if figure is not None)
     return (
-        f"{sections.header(course)}{_verdict(verdict(course.document, course.events))}{sections.tiles(course)}"
+        f"{sections.header(course)}{said(verdict(course.document, course.events))}{sections.tiles(course)}"
         f"<h2>The course of the run</h2>{drawn}"
         f"<h2>Decisions</h2>{sections.decisions(course)}"
         f"<h2>Events</h2>{sections.events(course)}"
@@ -106,9 +83,9 @@ def _several(courses: Sequence[Course]) -> str:
 
 def _group(courses: Sequence[Course]) -> str:
     if len(courses) == 1:
-        said = verdict(courses[0].document, courses[0].events)
+        outcome = verdict(courses[0].document, courses[0].events)
     else:
-        said = comparison_verdict([course.label for course in courses], [course.document for course in courses])
+        outcome = comparison_verdict([course.label for course in courses], [course.document for course in courses])
     figures = [
         charts.load_figure(courses),
         charts.lag_figure(courses),
@@ -117,7 +94,7 @@ def _group(courses: Sequence[Course]) -> str:
     ]
     multiples = "".join(render(charts.size_figure(course, others=courses, small=True)) for course in courses)
     return (
-        f"{_verdict(said)}{sections.comparison(courses)}"
+        f"{said(outcome)}{sections.comparison(courses)}"
         f"<h3>Executors that were there</h3>"
         f'<p class="about">{charts.MULTIPLES_ABOUT}</p><div class="multiples">{multiples}</div>'
         f"{''.join(render(figure) for figure in figures if figure is not None)}"
@@ -135,10 +112,6 @@ def _details(course: Course) -> str:
     )
 
 
-def _verdict(said: str) -> str:
-    return f'<div class="verdict"><p>{escape(tight(said))}</p></div>'
-
-
 def _title(courses: Sequence[Course]) -> str:
     apps = list(dict.fromkeys(course.header.app for course in courses))
     return (
@@ -146,7 +119,3 @@ def _title(courses: Sequence[Course]) -> str:
         if len(courses) == 1
         else f"{', '.join(apps)}: {len(courses)} runs compared"
     )
-
-
-def _asset(name: str) -> str:
-    return files("headgate.report").joinpath("assets", name).read_text(encoding="utf-8")

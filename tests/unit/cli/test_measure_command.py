@@ -171,7 +171,7 @@ def test_the_page_has_figure_sizes_and_steps(
     assert answer.err == ""
     text = page.read_text()
     assert text.startswith("<!DOCTYPE html>")
-    assert "<script" not in text
+    assert 'data-x="plain"' in text
     assert 'data-label="sustained"' in text
     assert 'data-label="linear"' in text
     assert "of linear on the largest size" in text

@@ -58,7 +58,7 @@
       const box = plot.getBoundingClientRect();
       const part = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
       const low = Number(xLow), high = Number(xHigh);
-      const where = kind === "log" ? lasting(low * (high / low) ** part) : clock(low + (high - low) * part);
+      const where = kind === "log" ? lasting(low * (high / low) ** part) : kind === "plain" ? shown(low + (high - low) * part, "") : clock(low + (high - low) * part);
       readout.replaceChildren(Object.assign(document.createElement("div"), { textContent: where }));
       for (const path of plot.querySelectorAll("path[data-label]")) {
         const y = at(path, part * 1000);
