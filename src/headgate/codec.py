@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from headgate.core import allocation, decision, evaluation, graph, knowledge, ports, sample, status
+from headgate.core import allocation, decision, evaluation, graph, knowledge, ports, profile, sample, status
 from headgate.errors import HeadgateError, UserMistake
 
 T = TypeVar("T")
 
 _STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
-for _module in (allocation, decision, evaluation, graph, knowledge, ports, sample, status):
+for _module in (allocation, decision, evaluation, graph, knowledge, ports, profile, sample, status):
     for _value in vars(_module).values():
         if isinstance(_value, type) and hasattr(_value, "__dataclass_fields__"):
             _value.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]

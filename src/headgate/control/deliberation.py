@@ -25,6 +25,8 @@ class Deliberation:
     memory: Mapping[str, Any]
     train: bool = False
     """Whether the policy wants to be trained on it."""
+    checkpoint: bool = False
+    """Whether it wants the state to be saved before the change."""
 
 
 def deliberate(
@@ -50,7 +52,7 @@ def deliberate(
         granted=ruling.allocation,
         reasons=ruling.reasons,
     )
-    return Deliberation(decision=decision, memory=proposal.memory, train=proposal.train)
+    return Deliberation(decision=decision, memory=proposal.memory, train=proposal.train, checkpoint=proposal.checkpoint)
 
 
 def looked_back_s(policy: Policy, guards: Sequence[Guard]) -> float:

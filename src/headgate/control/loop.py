@@ -218,7 +218,9 @@ class Loop:
         decision = deliberation.decision
         if deliberation.train and evaluation is not None and isinstance(self._policy, Learner):
             self._training.submit(self._policy, evaluation, knowledge)
-        outcome, problem, stale = self._act(decision, ready=evaluation is not None, problem=problem)
+        outcome, problem, stale = self._act(
+            decision, ready=evaluation is not None, problem=problem, checkpoint=deliberation.checkpoint
+        )
         tick = Tick(
             index=memory.ticks,
             time_s=now_s,
@@ -245,14 +247,14 @@ class Loop:
             raise stale
 
     def _act(
-        self, decision: Decision, *, ready: bool, problem: str | None
+        self, decision: Decision, *, ready: bool, problem: str | None, checkpoint: bool
     ) -> tuple[Outcome, str | None, StaleEpoch | None]:
         if not decision.changes:
             return (Outcome.UNCHANGED if ready else Outcome.NOT_READY), problem, None
         if self._dry_run:
             return Outcome.DRY_RUN, problem, None
         try:
-            self._send(decision.granted)
+            self._send(decision.granted, checkpoint=checkpoint)
         except StaleEpoch as stale:
             return Outcome.REFUSED, str(stale), stale
         except HeadgateError as error:
@@ -260,8 +262,10 @@ class Loop:
             return Outcome.FAILED, str(error), None
         return Outcome.APPLIED, problem, None
 
-    def _send(self, allocation: Allocation) -> None:
-        self._agent.apply(Order(allocation=allocation, epoch=self._epoch, request_id=uuid.uuid4().hex))
+    def _send(self, allocation: Allocation, *, checkpoint: bool = False) -> None:
+        self._agent.apply(
+            Order(allocation=allocation, epoch=self._epoch, request_id=uuid.uuid4().hex, checkpoint=checkpoint)
+        )
 
     def _patiently(self, call: Callable[[], Any]) -> Any:
         """Try until it works or the loop is stopped: at the start there is nothing else to do."""

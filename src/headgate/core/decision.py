@@ -37,6 +37,8 @@ class Proposal:
     """JSON values; given back in the next tick's knowledge, also after a restart."""
     train: bool = False
     """Whether the policy's ``train`` should be called in the background, with what it decided on."""
+    checkpoint: bool = False
+    """Whether an engine that must restart should save its state right before, so that nothing is worked off twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

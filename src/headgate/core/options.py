@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 from headgate.errors import UserMistake
@@ -21,12 +22,14 @@ def option(
     most: float | None = None,
     above: float | None = None,
     choices: tuple[str, ...] | None = None,
+    reads: Callable[[str], object] | None = None,
 ) -> Any:
     """A dataclass field with a default, a meaning and limits (``above`` excludes its end).
 
-    A name that ends in ``_s`` is a duration, and the grammar accepts ``5m`` for it.
+    A name that ends in ``_s`` is a duration, and the grammar accepts ``5m`` for it. A text that names a file has
+    ``reads``, by which whoever makes the thing can see at once that the file is not what it should be.
     """
-    metadata = {"help": help, "least": least, "most": most, "above": above, "choices": choices}
+    metadata = {"help": help, "least": least, "most": most, "above": above, "choices": choices, "reads": reads}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -36,6 +39,17 @@ def check_options(owner: str, instance: Any) -> None:
         if "help" not in field.metadata:
             continue
         _check(f"{owner}: {field.name}", getattr(instance, field.name), field.metadata)
+
+
+def check_files(owner: str, instance: Any) -> None:
+    """Refuse options that name files which cannot be read; not pure, so it is for whoever starts something."""
+    for field in dataclasses.fields(instance):
+        reads, name = field.metadata.get("reads"), getattr(instance, field.name)
+        if reads is not None and name:
+            try:
+                reads(name)
+            except UserMistake as mistake:
+                raise UserMistake(f"{owner}: {mistake}") from None
 
 
 def _check(where: str, value: Any, limits: Any) -> None:

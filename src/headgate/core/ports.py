@@ -39,6 +39,8 @@ class Order:
     """Of the controller; an agent refuses an older one than it has seen."""
     request_id: str
     """The same order sent twice has the same id and is obeyed once."""
+    checkpoint: bool = False
+    """Save the state right before, where that is to be asked for; micro-batches always have."""
 
 
 class Agent(Protocol):

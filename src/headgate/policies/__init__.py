@@ -14,16 +14,18 @@ from headgate.core.ports import Policy
 from headgate.errors import UserMistake
 from headgate.policies.daedalus import Daedalus
 from headgate.policies.hpa import Hpa
+from headgate.policies.phoebe import Phoebe
 from headgate.policies.static import Static
 from headgate.policies.threshold_busy import ThresholdBusy
 
-__all__ = ["ENTRY_POINT_GROUP", "POLICIES", "Daedalus", "Hpa", "Static", "ThresholdBusy", "known_policies"]
+__all__ = ["ENTRY_POINT_GROUP", "POLICIES", "Daedalus", "Hpa", "Phoebe", "Static", "ThresholdBusy", "known_policies"]
 
 ENTRY_POINT_GROUP = "headgate.policies"
 
 POLICIES: dict[str, type[Policy]] = {
     "daedalus": Daedalus,
     "hpa": Hpa,
+    "phoebe": Phoebe,
     "static": Static,
     "threshold-busy": ThresholdBusy,
 }

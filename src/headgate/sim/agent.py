@@ -117,6 +117,8 @@ class SimulatedApp:
             bool(allocation.nodes) and set(allocation.nodes) != set(cluster.target_nodes)
         )
         if changes_size or self._restarts_for(parallelism):
+            if order.checkpoint and self._continuous is not None:
+                self._continuous.save()
             self._resize(allocation, parallelism, now_s)
         engine.set_parallelism(parallelism, now_s)
         self._obeyed.add(order.request_id)

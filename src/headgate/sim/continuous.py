@@ -127,6 +127,12 @@ class ContinuousEngine:
             if demand > 0:
                 stage.could = min(stage.could, stage.could * granted / stage.slots)
 
+    def save(self) -> None:
+        """Take a checkpoint now, unless the engine stands still."""
+        if self._stopped_s is None:
+            for stage in self._stages:
+                stage.checkpoint = stage.counters.done - stage.debt
+
     def stop(self, now_s: float, downtime_s: float) -> float:
         """Stand still from now on; the moment when work goes on."""
         if self._stopped_s is None:

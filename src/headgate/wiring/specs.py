@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from headgate.control.loop import Loop
 from headgate.core.allocation import Bounds
 from headgate.core.decision import Tick
+from headgate.core.options import check_files
 from headgate.core.ports import Agent, Clock, Guard, Journal, Policy, Training
 from headgate.errors import UserMistake
 from headgate.grammar import parse_spec, spell
@@ -21,9 +23,11 @@ from headgate.policies import known_policies
 def make_policy(policy: str | Policy) -> Policy:
     """A policy from its spec; a policy object as it is."""
     if isinstance(policy, str):
-        return parse_spec(policy, known_policies(), kind="policy")
+        policy = parse_spec(policy, known_policies(), kind="policy")
     if isinstance(policy, type) or not isinstance(policy, Policy):
         raise UserMistake(f"policy={policy!r} is neither a name nor a policy; give one as 'hpa:target=0.8'")
+    if dataclasses.is_dataclass(policy):
+        check_files(f"policy '{policy.name}'", policy)
     return policy
 
 
