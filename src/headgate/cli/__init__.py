@@ -24,6 +24,7 @@ _COMMANDS = {
     "pin": "levers",
     "policies": "policies",
     "produce": "produce",
+    "profile": "profile",
     "replay": "replay",
     "report": "report",
     "resume": "levers",

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import math
-import threading
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
-from headgate.cli.extras import extras_installed
+from headgate.cli.benches import app_to_load, real_bench
 from headgate.cli.output import Output, everywhere
 from headgate.cli.params import DURATION, FILE, RATE
 from headgate.cli.session import _stopped_by_signals
-from headgate.config import AppFile
 from headgate.errors import UserMistake
 from headgate.report.measured import measurement_table, write_measurement
 from headgate.scoring.scalability import Measurement
-from headgate.wiring.examples import named_app
-from headgate.wiring.measurement import Bench, Measuring, Wishes, expected_rate
+from headgate.wiring.measurement import Measuring, Wishes, expected_rate
 from headgate.wiring.specs import check_writable
 
 MOST_EXECUTORS = 64
@@ -40,12 +36,6 @@ class SizesParam(click.ParamType):  # type: ignore[type-arg]
                 f"--executors {value} is not a list of sizes; write numbers from 1 to {MOST_EXECUTORS}, as in 1,2,4"
             )
         return tuple(sorted({int(word) for word in words}))
-
-
-class RealBench(Bench, Protocol):
-    def heed(self, stop: threading.Event) -> None:
-        """Raise ``KeyboardInterrupt`` out of whatever it does once that is set."""
-        ...
 
 
 @click.command(epilog="Example: headgate measure word-count --executors 1,2,4 --quota 0.25 -o rates.html")
@@ -83,9 +73,7 @@ def measure(
     """
     if page is not None:
         check_writable(page, what="page")
-    app = named_app(app_file)
-    if quota is not None:
-        app = app.model_copy(update={"cluster": app.cluster.model_copy(update={"quota": quota})})
+    app = app_to_load(app_file, quota=quota)
     wishes = Wishes(
         executors=executors,
         hold_s=hold_s,
@@ -96,7 +84,7 @@ def measure(
     )
     with contextlib.ExitStack() as stack:
         with output.working(f"starting app '{app.name}' …"):
-            bench = stack.enter_context(_bench(app, executors=executors, output=output))
+            bench = stack.enter_context(real_bench(app, executors=executors, output=output))
         # Only now, because PySpark takes Ctrl-C for itself while a session starts.
         bench.heed(stack.enter_context(_stopped_by_signals()))
         measuring = Measuring(bench, wishes, app=app.name, quota=app.cluster.quota, say=output.say)
@@ -120,13 +108,3 @@ def _tell(measurement: Measurement, *, page: Path | None, output: Output) -> Non
     if page is not None:
         write_measurement(measurement, page)
         output.say(f"page: {page}")
-
-
-def _bench(app: AppFile, *, executors: tuple[int, ...], output: Output) -> contextlib.AbstractContextManager[RealBench]:
-    """Import what needs PySpark and a Kafka client only now, so that a missing one is said in a sentence."""
-    with extras_installed("spark,kafka"):
-        module = import_module("headgate.wiring.bench")
-    bench: contextlib.AbstractContextManager[RealBench] = module.AppBench(
-        app, executors=executors, seed=output.seed, say=output.say
-    )
-    return bench

@@ -4,7 +4,8 @@ A journal holds one app and any number of runs of it, in the order in which they
 dashboard, replay and a controller that comes back read nothing else.
 """
 
+from headgate.journal.excerpt import Excerpt
 from headgate.journal.memory import MemoryJournal
 from headgate.journal.sqlite import SqliteJournal, read_journal
 
-__all__ = ["MemoryJournal", "SqliteJournal", "read_journal"]
+__all__ = ["Excerpt", "MemoryJournal", "SqliteJournal", "read_journal"]

@@ -8,7 +8,7 @@ models over (scale-out, throughput). What follows here from the points of a prof
   sizes linearly in n, beyond the outermost ones as on these. Above the greatest utilisation that was measured latency
   grows with it in proportion, and at the capacity it is without bound;
 - latencies are of two classes, normal and not, split where the sum of squared deviations of their logarithms from
-  their class's mean is least (the best two clusters on a line);
+  their class's mean is least (the best two clusters on a line), where all below 0.1 s count as that;
 - downtime(n): the mean of the failures injected on that size, between sizes linearly.
 
 Deviation: the authors regress latency by gradient boosting and cluster it by BIRCH. Lines through the same points need
@@ -25,6 +25,9 @@ from functools import cached_property
 import numpy as np
 
 from headgate.core.profile import Profile
+
+_SHORT_S = 0.1
+"""Shorter latencies than this are all alike."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +83,7 @@ class QualityModel:
     def normal_s(self) -> float:
         """The longest latency that is still normal; infinite where the profile shows only one kind."""
         latencies = [load.latency_s for size in self.profile.sizes for load in size.loads]
-        return longest_of_lower_class([latency for latency in latencies if latency > 0])
+        return longest_of_lower_class([max(latency, _SHORT_S) for latency in latencies])
 
     def downtime_s(self, executors: int) -> float | None:
         """How long a failure stops work; ``None`` if none was injected."""

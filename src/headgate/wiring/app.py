@@ -35,6 +35,8 @@ class RunningApp:
         self._stack = contextlib.ExitStack()
         self._scaler: Scaler | None = None
         self._controller: ControllerProcess | None = None
+        self.cluster: LocalCluster | None = None
+        """The embedded one, where the app does not name another master."""
 
     def __enter__(self) -> Self:
         try:
@@ -82,7 +84,7 @@ class RunningApp:
             quota=table.quota,
             initial=table.initial,
         )
-        self._stack.enter_context(cluster)
+        self.cluster = self._stack.enter_context(cluster)
         if cluster.reclaimed.clusters:
             self._say(cluster.reclaimed.summary)
         self._say(cluster.quota_note)

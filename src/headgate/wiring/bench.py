@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import secrets
+import signal
 import tempfile
 import threading
 import time
@@ -23,11 +25,13 @@ import numpy as np
 from headgate.config import AppFile, ControllerTable, ProducerTable
 from headgate.core.sample import ArrivalPoint, Batch
 from headgate.errors import HeadgateError, NotReady, Permanent, Temporary, UserMistake
+from headgate.journal import Excerpt, read_journal
 from headgate.kafka.broker import LocalBroker
 from headgate.kafka.probe import KafkaProbe
 from headgate.kafka.production import Production, ProductionPlan
 from headgate.kafka.settings import KafkaSettings
 from headgate.kafka.topics import delete_topics
+from headgate.scoring.run import RunSeries
 from headgate.scoring.sustainable import LONGEST_HOLD_S, Drain, OperatorHold, Step, judge
 from headgate.spark.operators import Operator
 from headgate.spark.progress import ProgressEvent, read_event
@@ -35,6 +39,7 @@ from headgate.wiring.app import RunningApp
 from headgate.wiring.loads import production_plan
 from headgate.wiring.measurement import GoOn
 from headgate.wiring.operator_flow import OperatorFlow
+from headgate.wiring.profiling import Hold
 
 Say = Callable[[str], None]
 
@@ -45,6 +50,7 @@ _STEADY = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 """Java's second compiler makes code faster for minutes, on processor time that a small node does not have: without it
 an executor has within a minute the capacity that it keeps, and sizes can be compared."""
 _THERE_WITHIN_S = 180.0
+_BEFORE_S = 3.0
 _DRAINED_WITHIN_S = 180.0
 
 
@@ -62,6 +68,7 @@ class AppBench:
         self._sent = 0
         self._trigger_s = max(table.trigger_s for table in app.operators)
         self._kafka: KafkaSettings | None = None
+        self._spent_s, self._size, self._sized_s = 0.0, 0, 0.0
 
     def __enter__(self) -> Self:
         with self._stack:
@@ -110,6 +117,8 @@ class AppBench:
 
     def resize(self, executors: int) -> None:
         """Also cut the batches of operators that allow it into a task for each core."""
+        self._spent_s = self.spent_s
+        self._size, self._sized_s = executors, time.monotonic()
         slots = executors * self._app.cluster.cores
         for watched in self._operators:
             if watched.operator.scalable:
@@ -140,6 +149,39 @@ class AppBench:
             _check(production)
             self.settle()
         return Drain(records=production.total, seconds=max(time.time() - began_s, 0.001))
+
+    def observe(self, rate: float, hold_s: float, *, kill_after_s: float | None = None) -> Hold:
+        killed_s: float | None = None
+        with self._production(rate=rate, duration_s=hold_s) as production:
+            started_s = production.start_time_s
+            while time.time() < started_s + hold_s:
+                self._pause()
+                if kill_after_s is not None and killed_s is None and time.time() >= started_s + kill_after_s:
+                    killed_s = self._kill()
+            _check(production)
+        return Hold(
+            run=self._recorded(started_s, started_s + hold_s),
+            started_s=started_s,
+            ended_s=started_s + hold_s,
+            killed_s=killed_s,
+        )
+
+    def _kill(self) -> float:
+        """The end of an executor, as a machine that loses its power brings it about."""
+        cluster = self._running.cluster
+        assert cluster is not None
+        victim = list(cluster.executor_pids().values())[-1]
+        os.kill(victim.pid, signal.SIGKILL)
+        return time.time()
+
+    def _recorded(self, since_s: float, until_s: float) -> RunSeries:
+        """What the controller's journal has of that time, and of a few seconds before it."""
+        with read_journal(self._running.journal) as reader:
+            return RunSeries.from_journal(Excerpt(reader, since_s=since_s - _BEFORE_S, until_s=until_s))
+
+    @property
+    def spent_s(self) -> float:
+        return self._spent_s + self._size * (time.monotonic() - self._sized_s)
 
     def settle(self) -> None:
         self._until(

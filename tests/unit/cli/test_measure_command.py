@@ -118,7 +118,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[[KnownBench], KnownBench]:
             finally:
                 bench.closed = True
 
-        monkeypatch.setattr(measure, "_bench", opened)
+        monkeypatch.setattr(measure, "real_bench", opened)
         return bench
 
     return put
