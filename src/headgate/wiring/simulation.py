@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,8 @@ from headgate.sim import Scenario, SimulatedApp, VirtualClock
 from headgate.wiring.specs import make_guards, make_loop, make_policy
 from headgate.workloads import Workload, arrivals
 
+R = TypeVar("R")
+
 _SIMULATED_INTERVAL_S = 15.0
 
 
@@ -30,6 +35,49 @@ class SimulatedRun:
 
     journal: MemoryJournal
     result: Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """One policy on one workload, still to be run: what a process of its own is sent."""
+
+    policy: str
+    workload: Workload
+    scenario: Scenario
+    bounds: Bounds
+    guards: tuple[str, ...] = ()
+    executors: int | None = None
+    process: str = "even"
+    seed: int = 0
+    slo_latency_s: float = 10.0
+
+    def run(self) -> SimulatedRun:
+        return simulate(
+            policy=self.policy,
+            workload=self.workload,
+            scenario=self.scenario,
+            bounds=self.bounds,
+            guards=self.guards,
+            executors=self.executors,
+            process=self.process,
+            seed=self.seed,
+            slo_latency_s=self.slo_latency_s,
+        )
+
+
+def simulate_all(
+    simulations: Sequence[Simulation], run: Callable[[Simulation], R], *, advance: Callable[[], None]
+) -> list[R]:
+    """What ``run`` makes of each, on all processors, in the order given; ``run`` is sent to processes, too."""
+    if len(simulations) == 1:
+        return [run(simulations[0])]
+    with ProcessPoolExecutor(max_workers=min(len(simulations), os.cpu_count() or 1)) as pool:
+        futures = {pool.submit(run, simulation): index for index, simulation in enumerate(simulations)}
+        done: dict[int, R] = {}
+        for future in as_completed(futures):
+            done[futures[future]] = future.result()
+            advance()
+    return [done[index] for index in range(len(simulations))]
 
 
 def simulate(
