@@ -7,10 +7,22 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import attachment, decisions, journals, parallelism, production, selectivities, simulations
+from benchmarks import (
+    attachment,
+    decisions,
+    forecasting,
+    journals,
+    memory,
+    parallelism,
+    production,
+    selectivities,
+    simulations,
+)
 
 MEASUREMENTS = {
     "decisions": decisions.run,
+    "memory": memory.run,
+    "forecasting": forecasting.run,
     "simulations": simulations.run,
     "journals": journals.run,
     "attachment": attachment.run,

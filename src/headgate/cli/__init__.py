@@ -26,6 +26,7 @@ _COMMANDS = {
     "produce": "produce",
     "profile": "profile",
     "replay": "replay",
+    "reproduce": "reproduce",
     "report": "report",
     "resume": "levers",
     "run": "run",

@@ -15,6 +15,7 @@ _EXTRAS = {
     "py4j": "spark",
     "pyarrow": "spark",
     "pyspark": "spark",
+    "statsforecast": "forecasting",
 }
 """Which extra of the package brings it."""
 

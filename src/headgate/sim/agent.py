@@ -157,7 +157,8 @@ class SimulatedApp:
         """An engine that restores by restarting stops when an executor is lost; when it goes on."""
         if self._continuous is None or self._scenario.rescale != "restart":
             return None
-        return self._continuous.stop(now_s, self._scenario.downtime_out_s)
+        failure_s = self._scenario.downtime_failure_s
+        return self._continuous.stop(now_s, self._scenario.downtime_out_s if failure_s is None else failure_s)
 
     def _restarts_for(self, parallelism: dict[str, int]) -> bool:
         restarts = self._scenario.rescale == "restart"

@@ -49,7 +49,7 @@ class Cluster:
 
     def __init__(self, scenario: Scenario, *, executors: int, seed: int, events: list[AgentEvent]) -> None:
         self._scenario = scenario
-        self._seed = seed
+        self.seed = seed
         self._events = events
         self._made = 0
         self._latency_s = _latencies(scenario)
@@ -257,7 +257,7 @@ class Cluster:
         number = self._made
         self._made += 1
         if joins_s is None:
-            drawn = generator(self._seed, Chance.STARTUP, number).normal(
+            drawn = generator(self.seed, Chance.STARTUP, number).normal(
                 self._scenario.startup_s, self._scenario.startup_sd_s
             )
             # A start-up cannot take less than a good part of what it usually takes.
@@ -271,7 +271,7 @@ class Cluster:
         executor.warm_s = executor.joins_s + self._scenario.warm_up_s
         mean_life_s = self._scenario.failure_interval_s
         if mean_life_s is not None:
-            life_s = generator(self._seed, Chance.FAILURE, int(executor.id)).exponential(mean_life_s)
+            life_s = generator(self.seed, Chance.FAILURE, int(executor.id)).exponential(mean_life_s)
             executor.fails_s = executor.joins_s + max(float(life_s), 0.001)
 
     def _emptiest_node(self) -> str:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from headgate.sim.cluster import Cluster, Executor
+from headgate.sim.randomness import Chance, generator
 from headgate.sim.scenario import OperatorScenario, Scenario
 
 
@@ -76,7 +77,17 @@ def make_plan(
     speed = len(on) ** (scenario.scaling_exponent - 1.0)
     waiting_s = scenario.round_trips_per_record * cluster.longest_round_trip_s(on)
     seconds = [1.0 / (operator.capacity * speed * cluster.speed(executor, now_s)) + waiting_s for executor in on]
-    return spread(on, seconds, task_shares(scenario, tasks), task_overhead_s=scenario.task_overhead_s)
+    shares = task_shares(scenario, tasks)
+    slots = None
+    if scenario.placement == "hashed":
+        slots = hashed_slots(len(shares), sum(executor.cores for executor in on), cluster.seed)
+    return spread(on, seconds, shares, task_overhead_s=scenario.task_overhead_s, slots=slots)
+
+
+@lru_cache(maxsize=256)
+def hashed_slots(tasks: int, slots: int, seed: int) -> tuple[int, ...]:
+    """The slot of each task as a hash would choose it: always the same for so many slots, and uneven."""
+    return tuple(generator(seed, Chance.PLACEMENT, slots).integers(slots, size=tasks).tolist())
 
 
 def task_shares(scenario: Scenario, tasks: int) -> tuple[float, ...]:
@@ -98,19 +109,25 @@ def _shares(tasks: int, skew: float, partitions: tuple[float, ...]) -> tuple[flo
 
 
 def spread(
-    executors: Sequence[Executor], seconds: Sequence[float], shares: Sequence[float], *, task_overhead_s: float
+    executors: Sequence[Executor],
+    seconds: Sequence[float],
+    shares: Sequence[float],
+    *,
+    task_overhead_s: float,
+    slots: Sequence[int] | None = None,
 ) -> Plan:
-    """Give each task to the slot that is free first; slots of different executors take turns."""
-    slots = [(0.0, core, index) for index, executor in enumerate(executors) for core in range(executor.cores)]
-    slots.sort()
+    """Give each task to its slot, or to the one that is free first; slots of different executors take turns."""
+    free = [(0.0, core, index) for index, executor in enumerate(executors) for core in range(executor.cores)]
+    free.sort()
+    fixed = None if slots is None else [free[slot][1:] for slot in slots]
     counts: dict[tuple[int, int], int] = {}
     slopes: dict[tuple[int, int], float] = {}
     task_counts = [0] * len(executors)
     task_slopes = [0.0] * len(executors)
     task_shares = [0.0] * len(executors)
     longest = 0.0
-    for share in shares:
-        free_at, core, index = slots[0]
+    for task, share in enumerate(shares):
+        free_at, core, index = free[0] if fixed is None else (0.0, *fixed[task])
         slope = share * seconds[index]
         counts[core, index] = counts.get((core, index), 0) + 1
         slopes[core, index] = slopes.get((core, index), 0.0) + slope
@@ -118,11 +135,12 @@ def spread(
         task_slopes[index] += slope
         task_shares[index] += share
         longest = max(longest, slope)
-        # Even an empty task occupies its slot for a moment.
-        heapq.heapreplace(slots, (free_at + slope + 1e-12, core, index))
+        if fixed is None:
+            # Even an empty task occupies its slot for a moment.
+            heapq.heapreplace(free, (free_at + slope + 1e-12, core, index))
     return Plan(
         tasks=len(shares),
-        slots=len(slots),
+        slots=len(free),
         lines=_upper_lines([(counts[slot] * task_overhead_s, slopes[slot]) for slot in counts]),
         task_overhead_s=task_overhead_s,
         longest_task=longest,

@@ -16,6 +16,7 @@ class Chance(IntEnum):
     NOISE = 1
     STARTUP = 2
     FAILURE = 3
+    PLACEMENT = 4
 
 
 _BLOCK = 4096

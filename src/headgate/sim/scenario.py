@@ -70,6 +70,10 @@ class Scenario(BaseModel):
     shares: tuple[Annotated[float, Field(ge=0, le=1e12)], ...] = Field(
         default=(), description="relative sizes of the partitions, instead of skew", max_length=10_000
     )
+    placement: Literal["balanced", "hashed"] = Field(
+        default="balanced",
+        description="how partitions come to slots: to the one that is free first, or by a hash, as keyed state does",
+    )
     noise: float = Field(default=0.0, ge=0, le=2, description="relative standard deviation of the speed")
     step_s: float = Field(default=1.0, ge=0.01, le=1, description="resolution of the continuous engine")
     buffer_records: float | None = Field(
@@ -95,6 +99,9 @@ class Scenario(BaseModel):
     checkpoint_interval_s: float = Field(default=10.0, gt=0, le=1e6)
     downtime_out_s: Duration = Field(default=30.0, description="stand-still when restarting with more executors")
     downtime_in_s: Duration = Field(default=15.0, description="stand-still when restarting with fewer")
+    downtime_failure_s: Duration | None = Field(
+        default=None, description="stand-still when an executor was lost, noticing it included; none: downtime_out_s"
+    )
 
     nodes: tuple[NodeScenario, ...] = Field(default=(), max_length=1000)
     round_trips_per_record: float = Field(

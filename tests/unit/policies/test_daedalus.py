@@ -179,6 +179,26 @@ def test_an_engine_that_stops_is_given_its_downtime_and_its_replay() -> None:
     assert inputs(quick, "fits")["recovery_s"] == pytest.approx(15 + 62_500 / 1500)
 
 
+def test_recovery_has_an_optimistic_and_a_pessimistic_value_from_the_forecasts_interval() -> None:
+    """A model that drifts by nothing and is sure of nothing: the interval opens with every second."""
+    model = {"ar": [], "ma": [], "differences": 1, "mean": 0.0, "variance": 25.0}
+    known = knowledge(executors=8, memory={"model": model})
+    stops = dataclasses.replace(known, description=dataclasses.replace(known.description, seamless=False))
+    figures = inputs(Daedalus().decide(minute(0, executors=8), stops), "fits")
+    assert figures["recovery_optimistic_s"] < figures["recovery_s"] < figures["recovery_pessimistic_s"]
+    assert figures["recovery_s"] == pytest.approx(15 + 62_500 / 500)
+    assert figures["downtime_s"] == 15.0
+
+
+def test_on_an_engine_that_does_not_stop_the_slow_batch_of_a_joining_executor_is_the_downtime() -> None:
+    policy = Daedalus()
+    slow = AgentEvent(time_s=1070.0, kind=EventKind.SLOW_BATCH, message="", figures={"extra_s": 3.5})
+    first = policy.decide(minute(0, rate=3500.0), knowledge(executors=4))
+    memory = {**first.memory, "size": 3}
+    second = policy.decide(minute(1, rate=3500.0, events=(slow,)), knowledge(executors=4, memory=memory))
+    assert second.memory["downtimes"]["sizes"] == {"out:4": 3.5}
+
+
 def test_after_a_rescale_there_is_a_grace_period_and_then_need_decides() -> None:
     policy = Daedalus()
     first = policy.decide(minute(0), knowledge(executors=4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,11 @@ class Outlook:
     forecast: Forecast
     capacity: Callable[[int], float]
     recovery_s: Callable[[int], float]
+    """As the forecast has it."""
+    recovery_range_s: Callable[[int], tuple[float, float]] = lambda _: (math.inf, math.inf)
+    """With the lower and with the upper end of the forecast's interval: optimistic, and pessimistic."""
+    downtime_s: Callable[[int], float] = lambda _: 0.0
+    """What going to a size is expected to stop, or on an engine that does not stop, to slow down."""
     lag_records: float
     since_rescale_s: float | None
     """``None`` before the first one."""

@@ -218,10 +218,10 @@ class Daedalus:
             known = estimate(size)
             return 0.0 if known is None else known.rate
 
-        def recovery(size: int) -> float:
+        def recovery(size: int, course: Series = forecast.mean) -> float:
             return recovery_s(
                 capacity=capacity(size),
-                forecast=forecast.mean,
+                forecast=course,
                 downtime_s=memory.downtimes.expect_s(current, size),
                 replayed_records=0.0 if knowledge.description.seamless else again,
                 lag_records=lag if self.counts_lag else 0.0,
@@ -236,6 +236,8 @@ class Daedalus:
             forecast=forecast,
             capacity=capacity,
             recovery_s=recovery,
+            recovery_range_s=lambda size: (recovery(size, forecast.lower), recovery(size, forecast.upper)),
+            downtime_s=lambda size: memory.downtimes.expect_s(current, size),
             lag_records=lag,
             since_rescale_s=None if rescaled_s < 0 else max(0.0, evaluation.time_s - rescaled_s),
         )
@@ -245,6 +247,7 @@ class Daedalus:
     ) -> Reason:
         size, current = choice.executors, outlook.current
         chosen = memory.capacity.at(size, current=estimate.executors, time_s=time_s)
+        optimistic_s, pessimistic_s = outlook.recovery_range_s(size)
         inputs = {
             "current": current,
             "chosen": size,
@@ -252,7 +255,10 @@ class Daedalus:
             "capacity": None if chosen is None else chosen.rate,
             "capacity_from": None if chosen is None else str(chosen.basis),
             "capacity_confidence": None if chosen is None else chosen.confidence,
+            "downtime_s": outlook.downtime_s(size),
             "recovery_s": finite(outlook.recovery_s(size)),
+            "recovery_optimistic_s": finite(optimistic_s),
+            "recovery_pessimistic_s": finite(pessimistic_s),
             "recovery_target_s": self.recovery_target_s,
             "lag_records": outlook.lag_records,
             "passed_over": {str(smaller): why for smaller, why in choice.passed_over.items()},

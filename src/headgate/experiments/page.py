@@ -1,0 +1,255 @@
+"""An experiment for people: tables for the terminal, and one page with the paper's figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from headgate.experiments.reproduction import Figure as Mean
+from headgate.experiments.reproduction import Reproduction, Row, Section, Sweep
+from headgate.report import charts
+from headgate.report.axes import Mark, Scale, value_scale
+from headgate.report.charts import run_colour
+from headgate.report.figure import Figure, Line, render
+from headgate.report.frame import framed, said, text_table, write_page
+from headgate.report.wording import UNKNOWN, mean_count, number, seconds, share, tight
+
+_COLUMNS = (
+    "policy",
+    "executors",
+    "published",
+    "deviation",
+    "p95 over time",
+    "published",
+    "mean",
+    "p95",
+    "p99",
+    "longest",
+    "rescalings",
+    "recovery predicted",
+    "measured",
+    "within prediction",
+)
+
+
+def reproduction_tables(found: Reproduction) -> RenderableType:
+    """For a terminal of 80 columns."""
+    return Group(
+        *(_terminal_table(section) for section in (*found.sections, *found.beyond)),
+        *(_terminal_sweep(sweep) for sweep in found.sweeps),
+        *(Text(f"- {note}") for note in found.notes),
+    )
+
+
+def write_reproduction(found: Reproduction, path: Path) -> None:
+    write_page(reproduction_page(found), path)
+
+
+def reproduction_page(found: Reproduction) -> str:
+    notes = "".join(f"<li>{escape(tight(note))}</li>" for note in found.notes)
+    beyond = "".join(_section(section, figures=False) for section in found.beyond)
+    sweeps = "".join(_sweep(sweep) for sweep in found.sweeps)
+    return framed(
+        found.title,
+        f'<ul class="meta"><li>source <b>{escape(found.source)}</b></li>'
+        f"<li>repetitions <b>{found.repetitions}</b></li></ul>"
+        f"{said(found.verdict)}<ul>{notes}</ul>"
+        f"{''.join(_section(section, figures=True) for section in found.sections)}"
+        f"{f'<h2>Beyond the paper</h2>{sweeps}{beyond}' if beyond or sweeps else ''}",
+        footer="Made by Headgate in virtual time. Executors are means over time, and all figures means over the "
+        "repetitions with the least and the greatest in brackets where they differ. Latency is per record; «p95 over "
+        "time» is the mean of the 95th percentiles of 10 s each.",
+    )
+
+
+def _section(section: Section, *, figures: bool) -> str:
+    floor = (
+        ""
+        if section.floor is None
+        else f" In fractions of executors, the load alone needs {mean_count(section.floor)} on average."
+    )
+    notes = "".join(f"<p>{escape(tight(note))}</p>" for note in section.notes)
+    drawn = _figures(section) if figures and section.courses else ""
+    return (
+        f"<h2>{escape(section.title)}</h2><p>{escape(tight(section.about + floor))}</p>"
+        f"{text_table(_COLUMNS, [_cells(row) for row in section.rows], numbers_from=1)}{notes}{drawn}"
+    )
+
+
+def _figures(section: Section) -> str:
+    """As the paper has them: workload, executors over time, latency distribution, mean executors."""
+    courses = section.courses
+    load = charts.load_figure(courses[:1])
+    workload = Figure(
+        title="Workload",
+        about="Records per second that came.",
+        x=load.x,
+        y=load.y,
+        unit=load.unit,
+        lines=tuple(line for line in load.lines if line.label == "load"),
+        legend=False,
+    )
+    sizes = "".join(render(charts.size_figure(course, others=courses, small=True)) for course in courses)
+    distribution = charts.distribution_figure(courses)
+    return (
+        f'{render(workload)}<h3>Executors</h3><p class="about">{charts.MULTIPLES_ABOUT}</p>'
+        f'<div class="multiples">{sizes}</div>'
+        f"{render(distribution) if distribution is not None else ''}{_bars(section.rows)}"
+    )
+
+
+def _bars(rows: Sequence[Row]) -> str:
+    """Mean executors, ours and the published ones."""
+    most = max(max(row.executors.mean, row.executors.published or 0.0) for row in rows)
+    lines = []
+    for index, row in enumerate(rows):
+        published = row.executors.published
+        lines.append(_bar(row.label, row.executors.mean, most, run_colour(index)))
+        if published is not None:
+            lines.append(_bar("published", published, most, "demand"))
+    return f'<h3>Mean executors</h3><div class="bars">{"".join(lines)}</div>'
+
+
+def _bar(label: str, value: float, most: float, colour: str) -> str:
+    width = 100 * value / most if most else 0.0
+    return (
+        f'<div class="bar-row"><span class="bar-name">{escape(label)}</span><span class="bar-track">'
+        f'<span class="bar {colour}" style="width:{width:.1f}%"></span></span>'
+        f'<span class="bar-value">{mean_count(value)}</span></div>'
+    )
+
+
+def _sweep(sweep: Sweep) -> str:
+    executors = _sweep_figure(sweep, "executors", "Executors by target", "Mean executors for each recovery target.")
+    latency = _sweep_figure(sweep, "latency", "Latency by target", "95th percentile over records for each target.")
+    head = ("job", sweep.option, "executors", "p95", "p99", "longest", "rescalings", "recovery predicted", "measured")
+    rows = [
+        (
+            job,
+            f"{value:g}",
+            _spread(row.executors),
+            _lasting(row.p95_s),
+            _lasting(row.p99_s),
+            _lasting(row.longest_s),
+            _spread(row.rescalings),
+            seconds(row.recoveries.predicted_s),
+            seconds(row.recoveries.measured_s),
+        )
+        for job, found in sweep.rows
+        for value, row in zip(sweep.values, found, strict=True)
+    ]
+    return (
+        f"<h2>{escape(sweep.title)}</h2><p>{escape(sweep.about)}</p>{render(executors)}{render(latency)}"
+        f"{text_table(head, rows, numbers_from=1)}"
+    )
+
+
+def _sweep_figure(sweep: Sweep, what: str, title: str, about: str) -> Figure:
+    def value(row: Row) -> float:
+        figure = row.executors if what == "executors" else row.p95_s
+        return math.nan if figure is None else figure.mean
+
+    most = max(sweep.values)
+    lines = tuple(
+        Line(
+            label=job,
+            times=np.array(sweep.values),
+            values=np.array([value(row) for row in rows]),
+            colour=run_colour(index),
+        )
+        for index, (job, rows) in enumerate(sweep.rows)
+    )
+    highest = max((float(np.nanmax(line.values)) for line in lines), default=1.0)
+    return Figure(
+        title=title,
+        about=about,
+        x=Scale(
+            low=0.0,
+            high=most,
+            marks=tuple(Mark(place=one / most, label=f"{one:g}") for one in sweep.values),
+            title=sweep.option,
+            plain=True,
+        ),
+        y=value_scale(highest, title="executors" if what == "executors" else "seconds"),
+        unit="executors" if what == "executors" else "s",
+        lines=lines,
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    latency = row.p95_over_time_s
+    return (
+        row.label,
+        _spread(row.executors),
+        mean_count(row.executors.published),
+        UNKNOWN if row.executors.deviation is None else f"{row.executors.deviation:+.0%}",
+        _lasting(latency),
+        UNKNOWN if latency is None else seconds(latency.published),
+        _lasting(row.mean_s),
+        _lasting(row.p95_s),
+        _lasting(row.p99_s),
+        _lasting(row.longest_s),
+        _spread(row.rescalings),
+        seconds(row.recoveries.predicted_s),
+        seconds(row.recoveries.measured_s),
+        share(row.recoveries.over_predicted),
+    )
+
+
+def _spread(figure: Mean) -> str:
+    """
+    >>> _spread(Mean(mean=5.0, least=5.0, most=5.0)), _spread(Mean(mean=5.0, least=4.5, most=5.25))
+    ('5', '5 (4.5–5.25)')
+    """
+    middle = mean_count(figure.mean)
+    if mean_count(figure.least) == mean_count(figure.most):
+        return middle
+    return f"{middle} ({mean_count(figure.least)}–{mean_count(figure.most)})"
+
+
+def _lasting(figure: Mean | None) -> str:
+    return UNKNOWN if figure is None else seconds(figure.mean)
+
+
+def _terminal_table(section: Section) -> Table:
+    table = Table(
+        title=Text(section.title, style="bold"),
+        title_justify="left",
+        box=box.SIMPLE,
+        collapse_padding=True,
+        pad_edge=False,
+    )
+    table.add_column("policy", min_width=9, no_wrap=True)
+    for column in ("exec-\nutors", "pub-\nlished", "p95\nover time", "pub-\nlished", "p95", "p99", "rescal-\nings"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in section.rows:
+        latency = row.p95_over_time_s
+        table.add_row(
+            row.label,
+            mean_count(row.executors.mean),
+            mean_count(row.executors.published),
+            _lasting(latency),
+            UNKNOWN if latency is None else seconds(latency.published),
+            _lasting(row.p95_s),
+            _lasting(row.p99_s),
+            number(row.rescalings.mean),
+        )
+    return table
+
+
+def _terminal_sweep(sweep: Sweep) -> Table:
+    table = Table(title=Text(sweep.title, style="bold"), title_justify="left", box=box.SIMPLE, pad_edge=False)
+    table.add_column("job")
+    for value in sweep.values:
+        table.add_column(f"{value:g}", justify="right", no_wrap=True)
+    for job, rows in sweep.rows:
+        table.add_row(job, *(mean_count(row.executors.mean) for row in rows))
+    return table

@@ -1,0 +1,122 @@
+"""How an experiment's simulations are run, read, and averaged over repetitions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from headgate.experiments.reproduction import Arm, Figure, Job, Published, Recoveries, Row, Section
+from headgate.report.course import Course
+from headgate.scoring import Result, RunSeries
+from headgate.wiring.simulation import Simulation, simulate_all
+
+_WINDOW_S = 10.0
+"""Of the percentiles that are averaged over time; papers do not say theirs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What one simulation has shown."""
+
+    result: Result
+    p95_over_time_s: float | None
+    recoveries: tuple[tuple[float, float], ...]
+    """Predicted and measured, of each rescale of which both are known."""
+    course: Course | None = None
+
+
+def observe(simulation: Simulation) -> Seen:
+    """Run it, in whatever process, and keep what is small."""
+    run = simulation.run()
+    windows = RunSeries.from_journal(run.journal).latency_over_time(_WINDOW_S).p95_s
+    recoveries = [
+        (float(reason.inputs["predicted_s"]), float(reason.inputs["measured_s"]))
+        for tick in run.journal.ticks()
+        for reason in tick.decision.reasons
+        if reason.code == "recovered" and None not in (reason.inputs["predicted_s"], reason.inputs["measured_s"])
+    ]
+    course = None
+    if simulation.seed == 0:
+        told = Course.of(run.journal, label=simulation.policy, result=run.result)
+        course = dataclasses.replace(told, decisions=(), events=())
+    return Seen(
+        result=run.result,
+        p95_over_time_s=float(windows.mean()) if len(windows) else None,
+        recoveries=tuple(recoveries),
+        course=course,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """Runs jobs, each policy several times."""
+
+    repetitions: int = 5
+    begin: Callable[[str, int], Callable[[], None]] = lambda *_: lambda: None
+    """Told what begins and how many simulations it has; what it answers is called after each."""
+
+    def sections(self, jobs: Sequence[Job]) -> list[Section]:
+        """All jobs at once, on all processors."""
+        trials = [(job, arm, seed) for job in jobs for arm in job.arms for seed in range(self.repetitions)]
+        simulations = [job.simulation(arm, seed) for job, arm, seed in trials]
+        advance = self.begin(", ".join(dict.fromkeys(job.title for job in jobs)), len(simulations))
+        seen = simulate_all(simulations, observe, advance=advance)
+        found: list[Section] = []
+        for job in jobs:
+            rows, courses = [], []
+            for arm in job.arms:
+                mine = [one for (j, a, _), one in zip(trials, seen, strict=True) if j is job and a is arm]
+                rows.append(averaged(arm, mine))
+                courses += [dataclasses.replace(one.course, label=arm.label) for one in mine if one.course is not None]
+            found.append(
+                Section(title=job.title, about=job.about, rows=tuple(rows), floor=job.floor, courses=tuple(courses))
+            )
+        return found
+
+
+def averaged(arm: Arm, seen: Sequence[Seen]) -> Row:
+    """One policy over its repetitions."""
+    published = arm.published
+    results = [one.result for one in seen]
+    return Row(
+        label=arm.label,
+        policy=arm.policy,
+        executors=_figure([result.executors.mean for result in results], published.executors),
+        p95_over_time_s=_known([one.p95_over_time_s for one in seen], published.latency_s),
+        mean_s=_known([result.latency_s.mean for result in results]),
+        p95_s=_known([result.latency_s.p95 for result in results]),
+        p99_s=_known([result.latency_s.p99 for result in results]),
+        longest_s=_known([result.latency_s.max for result in results]),
+        rescalings=_figure([float(result.rescalings) for result in results]),
+        lag_final=_figure([result.lag_records.final for result in results]),
+        recoveries=_recoveries([pair for one in seen for pair in one.recoveries]),
+    )
+
+
+def _recoveries(pairs: Sequence[tuple[float, float]]) -> Recoveries:
+    if not pairs:
+        return Recoveries(count=0)
+    errors = [abs(measured - predicted) / measured for predicted, measured in pairs if measured > 0]
+    return Recoveries(
+        count=len(pairs),
+        predicted_s=median(predicted for predicted, _ in pairs),
+        measured_s=median(measured for _, measured in pairs),
+        over_predicted=sum(measured <= predicted for predicted, measured in pairs) / len(pairs),
+        error=median(errors) if errors else None,
+    )
+
+
+def _known(values: Sequence[float | None], published: float | None = None) -> Figure | None:
+    known = [value for value in values if value is not None]
+    return _figure(known, published) if known else None
+
+
+def _figure(values: Sequence[float], published: float | None = None) -> Figure:
+    return Figure(mean=sum(values) / len(values), least=min(values), most=max(values), published=published)
+
+
+def unpublished(arms: Sequence[Arm]) -> tuple[Arm, ...]:
+    """The same policies where nothing was published about them."""
+    return tuple(dataclasses.replace(arm, published=Published()) for arm in arms)
