@@ -9,6 +9,7 @@ import sys
 
 from benchmarks import (
     attachment,
+    capacity,
     decisions,
     forecasting,
     journals,
@@ -22,6 +23,7 @@ from benchmarks import (
 MEASUREMENTS = {
     "decisions": decisions.run,
     "memory": memory.run,
+    "capacity": capacity.run,
     "forecasting": forecasting.run,
     "simulations": simulations.run,
     "journals": journals.run,

@@ -12,6 +12,7 @@ from headgate.cli.output import Output, everywhere
 from headgate.config import AppFile
 from headgate.core.decision import Decision
 from headgate.core.evaluation import Evaluation
+from headgate.core.profile import Profile
 from headgate.core.sample import Sample
 from headgate.errors import UserMistake, nearest
 from headgate.scoring import Result
@@ -21,6 +22,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "app": AppFile.model_json_schema,
     "decision": lambda: codec.schema(Decision),
     "evaluation": lambda: codec.schema(Evaluation),
+    "profile": lambda: codec.schema(Profile),
     "result": lambda: codec.schema(Result),
     "sample": lambda: codec.schema(Sample),
     "scenario": scenario_schema,
@@ -31,7 +33,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 @click.argument("name")
 @everywhere
 def schema(*, name: str, output: Output) -> None:
-    """Print the JSON Schema of app, decision, evaluation, result, sample or scenario."""
+    """Print the JSON Schema of app, decision, evaluation, profile, result, sample or scenario."""
     if name not in SCHEMAS:
         raise UserMistake(f"there is no schema '{name}'{nearest(name, SCHEMAS)}")
     output.document(SCHEMAS[name]())

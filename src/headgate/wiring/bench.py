@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 
 from headgate.config import AppFile, ControllerTable, ProducerTable
-from headgate.core.sample import ArrivalPoint, Batch
+from headgate.core.sample import ArrivalPoint, Batch, Sample
 from headgate.errors import HeadgateError, NotReady, Permanent, Temporary, UserMistake
 from headgate.journal import Excerpt, read_journal
 from headgate.kafka.broker import LocalBroker
@@ -178,6 +178,11 @@ class AppBench:
         """What the controller's journal has of that time, and of a few seconds before it."""
         with read_journal(self._running.journal) as reader:
             return RunSeries.from_journal(Excerpt(reader, since_s=since_s - _BEFORE_S, until_s=until_s))
+
+    def samples(self, since_s: float, until_s: float) -> list[Sample]:
+        """What the controller has sampled between two moments."""
+        with read_journal(self._running.journal) as reader:
+            return list(Excerpt(reader, since_s=since_s, until_s=until_s).samples())
 
     @property
     def spent_s(self) -> float:
