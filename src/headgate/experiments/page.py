@@ -34,10 +34,8 @@ _COLUMNS = (
     "p99",
     "longest",
     "rescalings",
-    "recovery predicted",
-    "measured",
-    "within prediction",
 )
+_RECOVERY_COLUMNS = ("policy", "rescales watched", "predicted", "measured", "within prediction", "off by")
 
 
 def reproduction_tables(found: Reproduction) -> RenderableType:
@@ -80,7 +78,30 @@ def _section(section: Section, *, figures: bool) -> str:
     drawn = _figures(section) if figures and section.courses else ""
     return (
         f"<h2>{escape(section.title)}</h2><p>{escape(tight(section.about + floor))}</p>"
-        f"{text_table(_COLUMNS, [_cells(row) for row in section.rows], numbers_from=1)}{notes}{drawn}"
+        f"{text_table(_COLUMNS, [_cells(row) for row in section.rows], numbers_from=1)}{notes}"
+        f"{_recoveries(section.rows)}{drawn}"
+    )
+
+
+def _recoveries(rows: Sequence[Row]) -> str:
+    """Predicted against measured, of the policies that predict."""
+    known = [
+        (
+            row.label,
+            str(row.recoveries.count),
+            seconds(row.recoveries.predicted_s),
+            seconds(row.recoveries.measured_s),
+            share(row.recoveries.over_predicted),
+            share(row.recoveries.error),
+        )
+        for row in rows
+        if row.recoveries.count
+    ]
+    if not known:
+        return ""
+    return (
+        '<h3>Recovery times</h3><p class="about">Medians; off by is |measured − predicted| ÷ measured.</p>'
+        f"{text_table(_RECOVERY_COLUMNS, known, numbers_from=1)}"
     )
 
 
@@ -190,7 +211,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.label,
         _spread(row.executors),
         mean_count(row.executors.published),
-        UNKNOWN if row.executors.deviation is None else f"{row.executors.deviation:+.0%}",
+        _signed(row.executors.deviation),
         _lasting(latency),
         UNKNOWN if latency is None else seconds(latency.published),
         _lasting(row.mean_s),
@@ -198,10 +219,18 @@ def _cells(row: Row) -> tuple[str, ...]:
         _lasting(row.p99_s),
         _lasting(row.longest_s),
         _spread(row.rescalings),
-        seconds(row.recoveries.predicted_s),
-        seconds(row.recoveries.measured_s),
-        share(row.recoveries.over_predicted),
     )
+
+
+def _signed(deviation: float | None) -> str:
+    """
+    >>> _signed(0.073), _signed(-0.001), _signed(None)
+    ('+7 %', '0 %', '–')
+    """
+    if deviation is None:
+        return UNKNOWN
+    percent = round(100 * deviation)
+    return f"{percent:+d} %" if percent else "0 %"
 
 
 def _spread(figure: Mean) -> str:
