@@ -68,7 +68,7 @@ def latency_figure(profile: Profile) -> Figure | None:
     highest = max(load.rate for size in known for load in size.loads)
     return Figure(
         title="Latency by load",
-        about="Mean latency under constant loads up to nearly the capacity of each size.",
+        about="Mean latency under constant loads; where a line shoots up, the load was more than that size carries.",
         x=_plain(value_scale(highest, title="records per second")),
         y=log_scale(min(latencies), max(latencies), title="latency"),
         unit="s",

@@ -22,7 +22,7 @@ What the paper leaves open, and what is done here:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,6 +42,8 @@ from headgate.models.recovery import recovery_s, replayed
 from headgate.policies.daedalus.algorithm import Choice, Outlook, scale_out
 from headgate.policies.daedalus.memory import UNSET, Memory
 from headgate.policies.foresight import FORECASTERS, Foresight, added, finite, workload_of
+
+CapacityOf = Callable[[int], CapacityEstimate | None]
 
 _BLOCK_S = 10
 """Workload and throughput are compared in means of so many seconds: micro-batches finish in lumps."""
@@ -114,7 +116,8 @@ class Daedalus:
             memory.capacity.learn(executor.id, executor.course, age_s=executor.age_s)
         memory.capacity.retain({executor.id for executor in evaluation.working_executors})
         memory.capacity.observe(present, evaluation.time_s)
-        estimate = memory.capacity.at(present, current=present, time_s=evaluation.time_s)
+        capacity_of = memory.capacity.sizes(current=present, time_s=evaluation.time_s)
+        estimate = capacity_of(present)
         forecast, how = self._foresight.foresee(evaluation, knowledge, memory.foresight, workload)
         reasons += how
         train = self._foresight.wants_training(knowledge, memory.foresight)
@@ -122,14 +125,14 @@ class Daedalus:
             return self._held(
                 knowledge, memory, "capacity-unknown", f"{self.needs[1]} says nothing yet", reasons, train=train
             )
-        outlook = self._outlook(evaluation, knowledge, memory, workload, forecast, present)
+        outlook = self._outlook(evaluation, knowledge, memory, workload, forecast, capacity_of)
         if outlook.since_rescale_s is not None and outlook.since_rescale_s < self.grace_s:
             message = f"the last rescale was {outlook.since_rescale_s:.0f} s ago"
             return self._held(knowledge, memory, "grace-period", message, reasons, train=train)
         choice = scale_out(
             outlook, target_s=self.recovery_target_s, long_lived_s=self.long_lived_s, next_loop_s=self.period_s
         )
-        reasons.append(self._chosen(choice, outlook, memory, estimate, evaluation.time_s))
+        reasons.append(self._chosen(choice, outlook, capacity_of(choice.executors)))
         predicted_s = finite(outlook.recovery_s(choice.executors))
         memory.watched = [outlook.current, choice.executors, UNSET if predicted_s is None else predicted_s]
         return Proposal(
@@ -206,16 +209,15 @@ class Daedalus:
         memory: Memory,
         workload: Series,
         forecast: Forecast,
-        present: int,
+        capacity_of: CapacityOf,
     ) -> Outlook:
         lag = sum(operator.lag_records or 0.0 for operator in evaluation.sources)
         again = replayed(workload.tolist(), self.checkpoint_interval_s)
 
         bounds, current = knowledge.bounds, knowledge.current.executors
-        estimate = memory.capacity.sizes(current=present, time_s=evaluation.time_s)
 
         def capacity(size: int) -> float:
-            known = estimate(size)
+            known = capacity_of(size)
             return 0.0 if known is None else known.rate
 
         def recovery(size: int, course: Series = forecast.mean) -> float:
@@ -242,11 +244,8 @@ class Daedalus:
             since_rescale_s=None if rescaled_s < 0 else max(0.0, evaluation.time_s - rescaled_s),
         )
 
-    def _chosen(
-        self, choice: Choice, outlook: Outlook, memory: Memory, estimate: CapacityEstimate, time_s: float
-    ) -> Reason:
+    def _chosen(self, choice: Choice, outlook: Outlook, chosen: CapacityEstimate | None) -> Reason:
         size, current = choice.executors, outlook.current
-        chosen = memory.capacity.at(size, current=estimate.executors, time_s=time_s)
         optimistic_s, pessimistic_s = outlook.recovery_range_s(size)
         inputs = {
             "current": current,
