@@ -35,7 +35,7 @@ SPEC = (
 def test_word_count_is_sized_by_what_was_learned_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
     monkeypatch.setenv("HEADGATE_HOME", str(home))
-    app = copied("word-count.toml", tmp_path, policy=f'"{SPEC}"', peak="6000")
+    app = copied("word-count.toml", tmp_path, policy=f'"{SPEC}"', peak="14000")
     with started(app, home) as process:
         document = finished(process, within_s=350)
     assert document["policy"] == SPEC

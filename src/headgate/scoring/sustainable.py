@@ -29,8 +29,8 @@ _BATCHES_BEHIND = 1.5
 _REACHED = 0.97
 """Share of the asked rate from which a producer counts as having reached it."""
 _LEAP = 8.0
-_NO_LONGER = 1.15
-"""Up to so much longer a backlog counts as having taken as long as a smaller one."""
+_RECORDS_SHARE = 0.4
+"""Share of a backlog's time that must be its records', so that its rate says something about them."""
 LONGEST_HOLD_S = 75.0
 _TELLING_BATCHES = 12
 """After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
@@ -248,10 +248,14 @@ class WarmUp:
             # The first backlog also waited for what is only done once.
             return last.records
         fewer = [drain for drain in drains[:-1] if drain.records < last.records]
-        if fewer and last.seconds <= _NO_LONGER * fewer[-1].seconds:
-            # Most of that time was not spent on records: it is what batches cost by themselves, and a chain of
-            # operators has many of them one after the other.
-            return math.ceil(min(most, _LEAP * last.records))
+        if fewer:
+            # What more records took longer is theirs. The rest is what batches cost by themselves, of which a chain
+            # of operators has many one after the other, and windows wait for their watermarks besides.
+            record_s = (last.seconds - fewer[-1].seconds) / (last.records - fewer[-1].records)
+            records_s = max(0.0, record_s * last.records)
+            if records_s < _RECORDS_SHARE * last.seconds:
+                leap = _LEAP if records_s <= 0 else min(_LEAP, max(2.0, self.round_s / records_s))
+                return math.ceil(min(most, leap * last.records))
         best = max((drain.rate for drain in drains[:-1]), default=0.0)
         if fewer and last.seconds >= self.round_s / 2 and last.rate <= best * (1 + self.settled):
             return None

@@ -371,6 +371,17 @@ class TestWarmUp:
         assert drains[-1].rate > 10
         assert len(drains) <= 6
 
+    def test_a_chain_with_windows_is_sent_as_much_as_it_takes_to_see_its_speed(self) -> None:
+        def drained(records: int) -> Drain:
+            return Drain(records=records, seconds=11.0 + records / 2000)
+
+        warm_up = WarmUp(first_records=40)
+        drains = [Drain(records=40, seconds=32.0)]
+        while (records := warm_up.next_records(drains)) is not None:
+            drains.append(drained(records))
+
+        assert drains[-1].rate > 800
+
     def test_it_ends_after_some_rounds_in_any_case(self) -> None:
         faster = [Drain(records=1000 * 2**n, seconds=8.0) for n in range(WarmUp(first_records=1).most_rounds)]
 
