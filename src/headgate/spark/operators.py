@@ -31,6 +31,7 @@ Transform = Callable[[DataFrame], DataFrame]
 
 OUTPUT_MODES = ("append", "update", "complete")
 _POOL = "spark.scheduler.pool"
+_SHARED_POOL = "operators"
 _starting = threading.Lock()
 """Settings of a session are copied when a query starts, so only one may change them at a time."""
 
@@ -181,8 +182,7 @@ class Operator:
 
         def write(batch: DataFrame, batch_id: int) -> None:
             if takes_turns:
-                # A pool each, so that a long batch of one operator leaves the others their share of the slots.
-                context.setLocalProperty(_POOL, plan.name)
+                context.setLocalProperty(_POOL, _pool(plan.name, slots=context.defaultParallelism))
             result = plan.transform(spread(batch, self._parallelism)) if plan.scalable else batch
             sink.write(result, batch_id)
 
@@ -216,6 +216,18 @@ def operator_of(query: StreamingQuery) -> Operator | None:
     """The operator that a query of this process was started as; ``None`` for any other query."""
     with _register:
         return _running.get(str(query.runId))
+
+
+def _pool(operator: str, *, slots: int) -> str:
+    """Where an operator's next batch waits for slots.
+
+    A pool each, so that a long batch of one operator leaves the others their share. But of pools that have nothing
+    running Spark takes the first by name: with fewer slots than operators, those last in the alphabet would wait for
+    ever. There they share a pool, in which whoever came first is first.
+    """
+    with _register:
+        operators = len(_running)
+    return operator if slots >= operators else _SHARED_POOL
 
 
 def _remember(operator: Operator) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from headgate.errors import UserMistake
+from headgate.spark import operators
 from headgate.spark.operators import Operator, OperatorPlan
 
 
@@ -33,12 +34,13 @@ class Remembering:
 
 
 class Rig:
-    def __init__(self, *, mode: str = "FIFO", **given: Any) -> None:
+    def __init__(self, *, mode: str = "FIFO", slots: int = 4, **given: Any) -> None:
         self.pools: list[tuple[str, str]] = []
         self.sink = Remembering()
         context = SimpleNamespace(
             getConf=lambda: {"spark.scheduler.mode": mode},
             setLocalProperty=lambda name, value: self.pools.append((name, value)),
+            defaultParallelism=slots,
         )
         spark: Any = SimpleNamespace(sparkContext=context)
         plan = OperatorPlan(
@@ -90,3 +92,13 @@ def test_operators_take_turns_where_the_session_lets_them() -> None:
     first_come.batch(0)
     assert fair.pools == [("spark.scheduler.pool", "filter")]
     assert first_come.pools == []
+
+
+def test_with_fewer_slots_than_operators_whoever_came_first_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of pools without a running task Spark prefers the first by name, and others would starve."""
+    monkeypatch.setattr(operators, "_running", dict.fromkeys(["a", "b", "c"]))
+    few, enough = Rig(mode="FAIR", slots=2), Rig(mode="FAIR", slots=3)
+    few.batch(0)
+    enough.batch(0)
+    assert few.pools == [("spark.scheduler.pool", "operators")]
+    assert enough.pools == [("spark.scheduler.pool", "filter")]
