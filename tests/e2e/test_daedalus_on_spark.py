@@ -9,6 +9,7 @@ from app_process import copied, finished, sizes, started, ticks
 
 from headgate.control.replay import replay
 from headgate.core.decision import Outcome
+from headgate.grammar import spell
 from headgate.journal import read_journal
 from headgate.policies import Daedalus
 from headgate.wiring.specs import make_guards
@@ -26,10 +27,7 @@ POLICY = Daedalus(
     first_training_s=40.0,
     downtime_out_s=5.0,
 )
-SPEC = (
-    "daedalus:period_s=10,window_s=20,grace_s=20,long_lived_s=30,horizon_s=60,recovery_target_s=60,ignored_s=5,"
-    "first_training_s=40,downtime_out_s=5"
-)
+SPEC = spell(POLICY)
 
 
 def test_word_count_is_sized_by_what_was_learned_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

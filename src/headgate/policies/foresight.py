@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from headgate.core.decision import Reason
 from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import Knowledge
+from headgate.core.options import option
 from headgate.models.forecasting import Forecast, Forecaster, HoltSmoothing, SeasonalNaive, StraightLine, wape
 from headgate.models.forecasting.arima import Arima, learn
 from headgate.models.forecasting.forecast import Series
@@ -63,18 +64,18 @@ class ForesightMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foresight:
-    """The options of a policy that foresees its workload, and what follows from them."""
+    """How one policy foresees its workload."""
 
     policy: str
     """Whose reasons they are."""
     period_s: float
-    forecaster: str = "arima"
-    season_s: float = 86400.0
-    horizon_s: float = 900.0
-    poor_wape: float = 0.25
-    retrain_after: int = 15
-    first_training_s: float = 300.0
-    history_s: float = 21600.0
+    forecaster: str
+    season_s: float
+    horizon_s: float
+    poor_wape: float
+    retrain_after: int
+    first_training_s: float
+    history_s: float
 
     def train(self, evaluation: Evaluation, knowledge: Knowledge) -> dict[str, Any]:
         """An ARIMA model of the workload up to now."""
@@ -164,6 +165,41 @@ class Foresight:
 
     def _reason(self, code: str, message: str, inputs: Mapping[str, Any]) -> Reason:
         return Reason(by=self.policy, code=code, message=message, inputs=inputs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseeing:
+    """What policies that foresee their workload have in common: the options of it."""
+
+    name: ClassVar[str]
+
+    forecaster: str = option("arima", "how the workload is foreseen; the paper has arima", choices=FORECASTERS)
+    season_s: float = option(86400.0, "period of a workload that repeats itself, for seasonal-naive", least=1)
+    horizon_s: float = option(900.0, "how far the workload is foreseen", least=1)
+    poor_wape: float = option(0.25, "error of the last forecast from which on a straight line is taken", above=0)
+    retrain_after: int = option(15, "poor forecasts in a row after which a new model is trained", least=1)
+    first_training_s: float = option(300.0, "history from which the first model is trained", least=30)
+    history_s: float = option(21600.0, "history that a model is trained on at most", least=60)
+    period_s: float = option(60.0, "time between two looks at the workload", above=0)
+    window_s: float = option(60.0, "length of the window that an evaluation describes", above=0)
+
+    @property
+    def looks_back_s(self) -> float:
+        return self.history_s
+
+    @property
+    def foresight(self) -> Foresight:
+        return Foresight(
+            policy=self.name,
+            period_s=self.period_s,
+            forecaster=self.forecaster,
+            season_s=self.season_s,
+            horizon_s=self.horizon_s,
+            poor_wape=self.poor_wape,
+            retrain_after=self.retrain_after,
+            first_training_s=self.first_training_s,
+            history_s=self.history_s,
+        )
 
 
 def workload_of(evaluation: Evaluation) -> Series:

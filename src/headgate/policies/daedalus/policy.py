@@ -41,7 +41,7 @@ from headgate.models.forecasting.forecast import Series
 from headgate.models.recovery import recovery_s, replayed
 from headgate.policies.daedalus.algorithm import Choice, Outlook, scale_out
 from headgate.policies.daedalus.memory import UNSET, Memory
-from headgate.policies.foresight import FORECASTERS, Foresight, added, finite, workload_of
+from headgate.policies.foresight import Foreseeing, added, finite, workload_of
 
 CapacityOf = Callable[[int], CapacityEstimate | None]
 
@@ -50,7 +50,7 @@ _BLOCK_S = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Daedalus:
+class Daedalus(Foreseeing):
     """The fewest executors that carry what comes and recover in time.
 
     >>> Daedalus(recovery_target_s=300).period_s
@@ -65,44 +65,17 @@ class Daedalus:
     checkpoint_interval_s: float = option(10.0, "records of so long are worked off again after a stop", least=0)
     downtime_out_s: float = option(30.0, "first guess of the time without work when growing", least=0)
     downtime_in_s: float = option(15.0, "the same when shrinking", least=0)
-    forecaster: str = option("arima", "how the workload is foreseen; the paper has arima", choices=FORECASTERS)
-    season_s: float = option(86400.0, "period of a workload that repeats itself, for seasonal-naive", least=1)
-    horizon_s: float = option(900.0, "how far the workload is foreseen", least=1)
-    poor_wape: float = option(0.25, "error of the last forecast from which on a straight line is taken", above=0)
-    retrain_after: int = option(15, "poor forecasts in a row after which a new model is trained", least=1)
-    first_training_s: float = option(300.0, "history from which the first model is trained", least=30)
-    history_s: float = option(21600.0, "history that a model is trained on at most", least=60)
     long_lived_s: float = option(600.0, "time after a rescale in which only need brings about another", least=0)
     grace_s: float = option(180.0, "time after a rescale in which there is no other", least=0)
     ignored_s: float = option(120.0, "age below which an executor says nothing about its capacity", least=0)
     counts_lag: bool = option(False, "count lag that is there already into the backlog")
-    period_s: float = option(60.0, "time between two decisions", above=0)
-    window_s: float = option(60.0, "length of the window that an evaluation describes", above=0)
 
     def __post_init__(self) -> None:
         check_options(f"policy '{self.name}'", self)
 
-    @property
-    def looks_back_s(self) -> float:
-        return self.history_s
-
-    @property
-    def _foresight(self) -> Foresight:
-        return Foresight(
-            policy=self.name,
-            period_s=self.period_s,
-            forecaster=self.forecaster,
-            season_s=self.season_s,
-            horizon_s=self.horizon_s,
-            poor_wape=self.poor_wape,
-            retrain_after=self.retrain_after,
-            first_training_s=self.first_training_s,
-            history_s=self.history_s,
-        )
-
     def train(self, evaluation: Evaluation, knowledge: Knowledge) -> Mapping[str, Any]:
         """An ARIMA model of the workload up to now."""
-        return self._foresight.train(evaluation, knowledge)
+        return self.foresight.train(evaluation, knowledge)
 
     def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         memory = self._recall(knowledge)
@@ -118,9 +91,9 @@ class Daedalus:
         memory.capacity.observe(present, evaluation.time_s)
         capacity_of = memory.capacity.sizes(current=present, time_s=evaluation.time_s)
         estimate = capacity_of(present)
-        forecast, how = self._foresight.foresee(evaluation, knowledge, memory.foresight, workload)
+        forecast, how = self.foresight.foresee(evaluation, knowledge, memory.foresight, workload)
         reasons += how
-        train = self._foresight.wants_training(knowledge, memory.foresight)
+        train = self.foresight.wants_training(knowledge, memory.foresight)
         if estimate is None:
             return self._held(
                 knowledge, memory, "capacity-unknown", f"{self.needs[1]} says nothing yet", reasons, train=train

@@ -39,7 +39,7 @@ from headgate.models.forecasting import Forecast
 from headgate.models.forecasting.forecast import Series
 from headgate.models.quality import QualityModel
 from headgate.models.recovery import recovery_s, replayed
-from headgate.policies.foresight import FORECASTERS, Foresight, ForesightMemory, finite, workload_of
+from headgate.policies.foresight import Foreseeing, ForesightMemory, finite, workload_of
 from headgate.policies.phoebe.choice import Candidate, Pick, pick
 from headgate.policies.phoebe.reading import read_profile
 
@@ -81,7 +81,7 @@ class _Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phoebe:
+class Phoebe(Foreseeing):
     """The smallest size that profiling runs promise to be normal and to recover in time.
 
     >>> Phoebe(profile="orders.json").interval_s
@@ -97,42 +97,16 @@ class Phoebe:
     interval_s: float = option(600.0, "time between two decisions", above=0)
     spared: int = option(2, "executors fewer than at present that are not worth a restart", least=0)
     checkpoint_interval_s: float = option(10.0, "records of so long are worked off again after a failure", least=0)
-    forecaster: str = option("arima", "how the workload is foreseen; the paper has arima", choices=FORECASTERS)
-    season_s: float = option(86400.0, "period of a workload that repeats itself, for seasonal-naive", least=1)
     horizon_s: float = option(600.0, "how far the workload is foreseen", least=1)
-    poor_wape: float = option(0.25, "error of the last forecast from which on a straight line is taken", above=0)
-    retrain_after: int = option(15, "poor forecasts in a row after which a new model is trained", least=1)
-    first_training_s: float = option(300.0, "history from which the first model is trained", least=30)
-    history_s: float = option(21600.0, "history that a model is trained on at most", least=60)
-    period_s: float = option(60.0, "time between two looks at the workload", above=0)
-    window_s: float = option(60.0, "length of the window that an evaluation describes", above=0)
 
     def __post_init__(self) -> None:
         check_options(f"policy '{self.name}'", self)
-
-    @property
-    def looks_back_s(self) -> float:
-        return self.history_s
-
-    @property
-    def _foresight(self) -> Foresight:
-        return Foresight(
-            policy=self.name,
-            period_s=self.period_s,
-            forecaster=self.forecaster,
-            season_s=self.season_s,
-            horizon_s=self.horizon_s,
-            poor_wape=self.poor_wape,
-            retrain_after=self.retrain_after,
-            first_training_s=self.first_training_s,
-            history_s=self.history_s,
-        )
 
     def train(self, evaluation: Evaluation, knowledge: Knowledge) -> Mapping[str, Any]:
         """The profile, as long as it is not known; then a model of the workload."""
         if _Memory.restored(knowledge.memory).profile is None:
             return {"profile": codec.to_plain(read_profile(self.profile))}
-        return self._foresight.train(evaluation, knowledge)
+        return self.foresight.train(evaluation, knowledge)
 
     def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         memory = _Memory.restored(knowledge.memory)
@@ -142,9 +116,9 @@ class Phoebe:
         reasons, knowledge = self._adopt(memory, knowledge)
         if memory.profile is None:
             return self._without_profile(knowledge, memory, reasons)
-        forecast, how = self._foresight.foresee(evaluation, knowledge, memory.foresight, workload)
+        forecast, how = self.foresight.foresee(evaluation, knowledge, memory.foresight, workload)
         reasons += how
-        train = self._foresight.wants_training(knowledge, memory.foresight)
+        train = self.foresight.wants_training(knowledge, memory.foresight)
         began_s = knowledge.started_s if memory.decided_s is None else memory.decided_s
         since_s = evaluation.time_s - began_s
         if 0 <= since_s < self.interval_s - self.period_s / 2:
