@@ -49,7 +49,6 @@ def test_word_count_is_sized_by_what_was_learned_of_it(tmp_path: Path, monkeypat
     chosen = [reason.inputs for reason in reasons if "capacity" in reason.inputs]
     assert chosen
     assert all(figures["capacity"] > 0 for figures in chosen)
-    assert any(figures["capacity_from"] == "regression" for figures in chosen)
     assert any(tick.outcome is Outcome.APPLIED for tick in recorded)
     assert max(sizes(journal)) > 1
     with read_journal(journal) as reader:

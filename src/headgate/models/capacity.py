@@ -13,7 +13,8 @@ What the paper leaves open, and what is done here:
 - An executor whose line says nothing (one point, CPU always the same, or throughput that falls with CPU) is judged by
   the paper's quick estimate, throughput ÷ CPU. That is also where a line leads that was drawn too low: no executor
   carries less than it did.
-- An executor that did nothing, or is younger than ``ignored_s``, counts as an average one.
+- An executor that did nothing, has finished nothing yet (its micro-batch is still running), or is younger than
+  ``ignored_s``, counts as an average one.
 - What was seen of a size is forgotten after ``remembered_s``, since nodes and streams change.
 - The proportion of the latest points counts, not that of all since the start, because keys move when the size
   changes. (The authors' code takes 1 − (greatest mean CPU − own mean CPU); the text says proportion.)
@@ -205,7 +206,7 @@ class _Part:
 
 
 def _part(known: _Executor, busiest: float) -> _Part | None:
-    if known.cpu < _LEAST_CPU:
+    if known.cpu < _LEAST_CPU or known.rate <= 0:
         return None
     reach = known.cpu / busiest
     quick = known.rate / known.cpu * reach

@@ -111,6 +111,17 @@ def test_an_idle_or_new_executor_counts_as_an_average_one() -> None:
     assert estimate.rate == pytest.approx(3000.0)
 
 
+def test_an_executor_that_is_busy_and_has_finished_nothing_says_nothing() -> None:
+    """The first micro-batch may run for longer than a window."""
+    model = CapacityModel()
+    model.learn("a", [(1.0, 0.0), (1.0, 0.0)])
+    assert model.present(1) is None
+    model.learn("b", [(0.5, 500.0)])
+    known = model.present(2)
+    assert known is not None
+    assert known.rate == pytest.approx(2 * 500.0)
+
+
 def test_nothing_is_known_of_an_app_that_did_nothing() -> None:
     model = CapacityModel()
     assert model.present(2) is None
