@@ -48,6 +48,9 @@ def standard_settings(
         "spark.driver.host": DRIVER_HOST,
         "spark.driver.bindAddress": DRIVER_HOST,
         "spark.dynamicAllocation.enabled": "false",
+        # State is where its last task ran, and a task waits three seconds for that place: the state of short batches
+        # would stay on the executors of the beginning, however many join.
+        "spark.locality.wait": "0s",
         "spark.decommission.enabled": "true",
         "spark.storage.decommission.enabled": "true",
         "spark.local.dir": str(folder / "local"),
