@@ -7,7 +7,7 @@ The largest size comes first and is warmed once, as in ``measurement``. What car
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -229,13 +229,3 @@ class SimulatedBench:
             seed=self.seed,
             executors=self._executors,
         )
-
-
-def sizes_between(bounds: Sequence[int], count: int) -> tuple[int, ...]:
-    """So many sizes, spread evenly from the least to the most.
-
-    >>> sizes_between((1, 18), 4)
-    (1, 7, 12, 18)
-    """
-    least, most = bounds
-    return tuple(sorted({round(place) for place in np.linspace(least, most, count)}))
