@@ -49,7 +49,7 @@ def reproduce(*, paper: str, repetitions: int, traces: Path, page: Path | None, 
             advance = bar[0].enter_context(progress(short, count, console=output.err, quiet=output.quiet))
             return lambda: advance(1)
 
-        found = EXPERIMENTS[paper](Runner(repetitions=repetitions, begin=begin), traces)
+        found = EXPERIMENTS[paper](Runner(repetitions=repetitions, first_seed=output.seed, begin=begin), traces)
     if page is not None:
         write_reproduction(found, page)
         output.say(f"page: {page}")
