@@ -224,8 +224,7 @@ def _with_profiling(section: Section, cost_s: float) -> Section:
 
 
 def _verdict(sections: list[Section]) -> str:
-    lower, yahoo, traffic = sections[1], sections[2], sections[3]
-    parts = [_compared(section.title, section.rows[0]) for section in (lower, yahoo, traffic)]
+    parts = [_compared(section.title, section.rows[0]) for section in sections]
     kept = [section.title for section in sections if in_published_order(section.rows)]
     broken = [section.title for section in sections if not in_published_order(section.rows)]
     order = f"The policies come in the published order on {', '.join(kept) or 'no job'}"
