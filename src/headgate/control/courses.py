@@ -5,15 +5,15 @@ A policy that decides every minute sees each minute once, so the steps of succes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from headgate.core.sample import Sample
 
 EXECUTOR_STEP_S = 10.0
-"""Length of a step of an executor's course. Task time and records of a task are known when it ends, so shorter
-steps would see whole micro-batches in one step and nothing in the next."""
+"""Least length of a step of an executor's course."""
 
 
 def per_second(curve: Sequence[tuple[float, float]], window: Sequence[Sample]) -> tuple[float, ...]:
@@ -29,24 +29,36 @@ def per_second(curve: Sequence[tuple[float, float]], window: Sequence[Sample]) -
     return tuple(np.maximum(0.0, np.diff(at)).tolist())
 
 
-def executor_course(executor: str, window: Sequence[Sample]) -> tuple[tuple[float, float], ...]:
-    """Busy share and input rate of an executor, step by step, as far as it is known."""
-    points = [
-        (sample.time_s, seen.cores, seen.busy_s, seen.records)
-        for sample in window
-        for seen in sample.executors
-        if seen.id == executor and seen.busy_s is not None and seen.records is not None
-    ]
-    if len(points) < 2:
-        return ()
-    times, cores, busy, records = (np.array(column, dtype=np.float64) for column in zip(*points, strict=True))
-    span_s = float(times[-1] - times[0])
-    steps = max(1, int(span_s / EXECUTOR_STEP_S))
-    if span_s <= 0 or cores[-1] <= 0:
-        return ()
-    at = np.linspace(times[0], times[-1], steps + 1)
-    step_s = span_s / steps
-    # Not cut off at 1: task time of a long task is known all at once, and so are its records.
-    shares = np.maximum(0.0, np.diff(np.interp(at, times, busy)) / (cores[-1] * step_s))
-    rates = np.maximum(0.0, np.diff(np.interp(at, times, records)) / step_s)
-    return tuple(zip(shares.tolist(), rates.tolist(), strict=True))
+def executor_courses(window: Sequence[Sample], *, at_batch_end: bool) -> Mapping[str, tuple[tuple[float, float], ...]]:
+    """Busy share and input rate of each executor, step by step, as far as they are known.
+
+    Task time grows while a task runs, but its records are counted when its micro-batch has ended. So with micro-batches
+    (``at_batch_end``) steps go from the end of a batch to the end of a later one: any other cut would have the time of
+    a batch in one step and its records in the next.
+    """
+    points: dict[str, list[tuple[float, int, float, float]]] = {}
+    for sample in _cuts(window, at_batch_end=at_batch_end):
+        for seen in sample.executors:
+            if seen.busy_s is not None and seen.records is not None:
+                points.setdefault(seen.id, []).append((sample.time_s, seen.cores, seen.busy_s, seen.records))
+    return {executor: _course(known) for executor, known in points.items()}
+
+
+def _cuts(window: Sequence[Sample], *, at_batch_end: bool) -> list[Sample]:
+    """Samples between which steps lie."""
+    cuts: list[Sample] = []
+    for sample in window:
+        ended = not at_batch_end or any(operator.batches for operator in sample.operators if not operator.upstream)
+        if ended and (not cuts or sample.time_s - cuts[-1].time_s >= EXECUTOR_STEP_S):
+            cuts.append(sample)
+    return cuts
+
+
+def _course(points: Sequence[tuple[float, int, float, float]]) -> tuple[tuple[float, float], ...]:
+    course = []
+    for (begin_s, _, busy_before_s, before), (end_s, cores, busy_s, records) in pairwise(points):
+        if cores > 0:
+            step_s = end_s - begin_s
+            # Not cut off at 1: what is measured as a task's time may belong to the moment before.
+            course.append((max(0.0, busy_s - busy_before_s) / (cores * step_s), max(0.0, records - before) / step_s))
+    return tuple(course)

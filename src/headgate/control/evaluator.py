@@ -9,10 +9,10 @@ of instances that can work at once (slots, but no more than there are tasks).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import sub
 
-from headgate.control.courses import executor_course, per_second
+from headgate.control.courses import executor_courses, per_second
 from headgate.control.latency import LatencyTrack
 from headgate.core.evaluation import (
     BatchEvaluation,
@@ -86,7 +86,7 @@ class Evaluator:
         return Evaluation(
             time_s=newest.time_s,
             operators=tuple(self._operator(operator, window, slots, courses) for operator in newest.operators),
-            executors=_executors(window, courses=courses),
+            executors=_executors(window, executor_courses(window, at_batch_end=self._at_batch_end) if courses else {}),
             nodes=tuple(NodeEvaluation(name=n.name, free=n.free, latency_s=n.latency_s) for n in newest.nodes),
             pending_executors=newest.pending_executors,
             window_s=newest.time_s - window[0].time_s,
@@ -174,19 +174,16 @@ def _done_curve(name: str, window: list[Sample]) -> list[tuple[float, float]]:
     return [(sample.time_s, part.done_records) for sample in window for part in sample.operators if part.name == name]
 
 
-def _executors(window: list[Sample], *, courses: bool) -> tuple[ExecutorEvaluation, ...]:
+def _executors(
+    window: list[Sample], courses: Mapping[str, tuple[tuple[float, float], ...]]
+) -> tuple[ExecutorEvaluation, ...]:
     newest = window[-1]
     first_seen: dict[str, tuple[float, ExecutorSample]] = {}
     for sample in reversed(window[:-1]):
         first_seen |= {executor.id: (sample.time_s, executor) for executor in sample.executors}
     return tuple(
         [
-            _executor(
-                executor,
-                newest.time_s,
-                first_seen.get(executor.id),
-                executor_course(executor.id, window) if courses else (),
-            )
+            _executor(executor, newest.time_s, first_seen.get(executor.id), courses.get(executor.id, ()))
             for executor in newest.executors
         ]
     )

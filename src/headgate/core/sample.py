@@ -67,6 +67,7 @@ class ExecutorSample(NamedTuple):
     busy_s: float | None
     """Task time, summed over its cores."""
     records: float | None
+    """Its part of the records that operators took in."""
     state: ExecutorState = ExecutorState.ACTIVE
     tasks_done: int = 0
     tasks_failed: int = 0

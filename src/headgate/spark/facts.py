@@ -44,6 +44,9 @@ class StageShare(NamedTuple):
     task_s: float
     tasks: int
     records: float
+    """Read from sources."""
+    shuffled_records: float = 0.0
+    """Read from the stages before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

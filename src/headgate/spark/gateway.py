@@ -330,4 +330,5 @@ def _added(share: StageShare | None, row: Mapping[str, Any]) -> StageShare:
         before.task_s + row["taskTime"] / 1000,
         before.tasks + row["succeededTasks"],
         before.records + row["inputRecords"],
+        before.shuffled_records + row["shuffleReadRecords"],
     )

@@ -49,7 +49,7 @@ class StageLedger:
         self.busy_s: dict[str, float] = defaultdict(float)
         """Time of finished tasks, by query run."""
         self.records: dict[str, float] = defaultdict(float)
-        """Records read from sources, by executor."""
+        """Its part of what was read from sources, by executor."""
 
     def update(self) -> None:
         """Read what has ended since the last time."""
@@ -124,21 +124,58 @@ class StageLedger:
     def _add(self, job: JobFact) -> None:
         if job.group not in self._groups or job.group is None:
             return
+        stages: list[StageFact] = []
         for stage_id in job.stage_ids:
             # Two jobs of one batch may need the same shuffle, whose stage is then in both.
             stage = self._gateway.stage(stage_id) if stage_id not in self._counted else None
             if stage is None:
                 continue
             self._counted[stage_id] = None
-            for executor, share in stage.shares.items():
-                self.busy_s[job.group] += share.task_s
-                self.records[executor] += share.records
+            stages.append(stage)
             if job.batch_id is not None:
                 self._stages.setdefault((job.group, job.batch_id), []).append(stage)
+        self.busy_s[job.group] += sum(map(_task_s, stages))
+        for executor, records in _parts(stages).items():
+            self.records[executor] += records
         while len(self._counted) > _STAGES_KEPT:
             del self._counted[next(iter(self._counted))]
         while len(self._stages) > _BATCHES_KEPT:
             del self._stages[next(iter(self._stages))]
+
+
+def _parts(stages: Collection[StageFact]) -> dict[str, float]:
+    """Each executor's part of the records that a job took in from sources.
+
+    Whoever has read them from the source need not be who works on them after a shuffle. So each stage counts by the
+    time that it took of all tasks, and is divided by what each executor has read in it.
+
+    >>> from headgate.spark.facts import StageShare
+    >>> read = StageFact(id=0, tasks=1, shares={"a": StageShare(1.0, 1, 100.0)})
+    >>> count = StageFact(id=1, tasks=2, shares={"a": StageShare(1.0, 1, 0, 30.0), "b": StageShare(2.0, 1, 0, 90.0)})
+    >>> _parts([read, count])
+    {'a': 43.75, 'b': 56.25}
+    """
+    taken = sum(share.records for stage in stages for share in stage.shares.values())
+    weighted = [(_task_s(stage), _read(stage)) for stage in stages]
+    whole_s = sum(stage_s for stage_s, read in weighted if read)
+    parts: dict[str, float] = defaultdict(float)
+    for stage_s, read in weighted:
+        for executor, share in read.items():
+            parts[executor] += taken * share * (stage_s / whole_s if whole_s else 1 / len(weighted))
+    return dict(parts)
+
+
+def _task_s(stage: StageFact) -> float:
+    return sum(share.task_s for share in stage.shares.values())
+
+
+def _read(stage: StageFact) -> dict[str, float]:
+    """What each executor read, as a share; where nothing was, what it did of the tasks."""
+    read = {executor: share.records + share.shuffled_records for executor, share in stage.shares.items()}
+    if not any(read.values()):
+        read = {executor: float(share.tasks) for executor, share in stage.shares.items()}
+    total = sum(read.values())
+    return {executor: records / total for executor, records in read.items()} if total else {}
 
 
 def _newest(jobs: tuple[JobFact, ...]) -> int:

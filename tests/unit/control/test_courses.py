@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from headgate.control.courses import executor_course, per_second
+from headgate.control.courses import executor_courses, per_second
 from headgate.control.evaluator import Evaluator, needs_courses
 from headgate.core.knowledge import Engine
-from headgate.core.sample import ArrivalPoint, ExecutorSample, OperatorSample, Sample
+from headgate.core.sample import ArrivalPoint, Batch, ExecutorSample, OperatorSample, Sample
 from headgate.policies import Daedalus, Hpa
 
 
@@ -53,16 +55,44 @@ def test_without_two_moments_there_is_no_course(curve: list[tuple[float, float]]
 
 
 def test_an_executor_has_a_point_for_every_ten_seconds() -> None:
-    course = executor_course("a", minute())
+    course = executor_courses(minute(), at_batch_end=False)["a"]
     assert len(course) == 6
     assert all(point == pytest.approx((0.5, 90.0)) for point in course)
-    assert executor_course("b", minute()) == ()
+    assert "b" not in executor_courses(minute(), at_batch_end=False)
+
+
+def in_batches() -> list[Sample]:
+    """Batches of 12 s, one after the other; records are known when a batch has ended, task time all the while."""
+    return [
+        replace(
+            each,
+            operators=(
+                replace(
+                    each.operators[0],
+                    batches=(Batch(0, each.time_s - 12, each.time_s, 0.0, 0.0),) if each.time_s % 12 == 0 else (),
+                ),
+            ),
+            executors=(ExecutorSample("a", "", 2, each.time_s, 1.5 * each.time_s, 1200.0 * (each.time_s // 12)),),
+        )
+        for each in minute()
+    ]
+
+
+def test_with_micro_batches_a_step_ends_with_a_batch_so_that_time_and_records_are_those_of_the_same_one() -> None:
+    course = executor_courses(in_batches(), at_batch_end=True)["a"]
+    assert course == ((0.75, 100.0),) * 5
+    anywhere = executor_courses(in_batches(), at_batch_end=False)["a"]
+    assert {rate for _, rate in anywhere} != {100.0}
+
+
+def test_a_batch_that_is_longer_than_the_window_makes_no_step() -> None:
+    assert not any(executor_courses(in_batches()[1:12], at_batch_end=True).values())
 
 
 def test_only_policies_that_ask_for_it_get_the_course() -> None:
     assert needs_courses(Daedalus())
     assert not needs_courses(Hpa())
-    evaluator = Evaluator(keep_s=61, engine=Engine.MICRO_BATCH)
+    evaluator = Evaluator(keep_s=61, engine=Engine.CONTINUOUS)
     for each in minute():
         evaluator.learn(each)
     plain = evaluator.evaluate(now_s=60.0, window_s=60.0)

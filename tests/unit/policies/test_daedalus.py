@@ -167,6 +167,24 @@ def test_it_shrinks_to_the_fewest_that_carry_the_load() -> None:
     assert figures["recovery_s"] == pytest.approx(0.0)
 
 
+def test_in_a_chain_capacity_is_that_of_what_comes_from_outside() -> None:
+    """Each record becomes 17 further down, so executors take in 18 for each that comes: 18 000 a second are 1000."""
+    alone = minute(0)
+    (source,) = alone.operators
+    operators = (
+        dataclasses.replace(source, input_rate=2500.0),
+        OperatorEvaluation(name="words", upstream=("source",), input_rate=17 * 2500.0),
+    )
+    executors = tuple(
+        dataclasses.replace(each, course=tuple((busy, 18 * rate) for busy, rate in each.course))
+        for each in alone.executors
+    )
+    chain = dataclasses.replace(alone, operators=operators, executors=executors)
+    proposal = Daedalus().decide(chain, knowledge(executors=4))
+    assert inputs(proposal, "fits")["capacity"] == pytest.approx(3000.0)
+    assert proposal.allocation.executors == 3
+
+
 def test_an_engine_that_stops_is_given_its_downtime_and_its_replay() -> None:
     """15 s × 2500 and 10 s × 2500 wait; three have 500 to spare: 15 + 125 s. Four: 15 + 62 500 ÷ 1500."""
     known = knowledge(executors=8)

@@ -291,6 +291,19 @@ class TestExecutors:
         assert executor.records == 75
         assert executor.state is ExecutorState.ACTIVE
 
+    def test_records_are_whose_work_they_made_and_not_whose_who_read_them(self) -> None:
+        rig = Rig()
+        rig.finish(0, 0, 100)
+        rig.gateway.add("1")
+        before = {executor.id: executor.records for executor in rig.collect(at_s=1010).executors}
+        rig.gateway.stages |= {
+            7: StageFact(id=7, tasks=1, shares={"0": StageShare(1.0, 1, 100.0)}),
+            8: StageFact(id=8, tasks=2, shares={"0": StageShare(1.0, 1, 0, 30.0), "1": StageShare(2.0, 1, 0, 90.0)}),
+        }
+        rig.gateway.job_list.append(JobFact(9, "run-1", 1, (7, 8), 1000.0, True))
+        after = {executor.id: executor.records for executor in rig.collect(at_s=1011).executors}
+        assert {executor: after[executor] - before[executor] for executor in after} == {"0": 43.75, "1": 56.25}
+
     def test_running_tasks_count_as_busy_before_they_end(self) -> None:
         rig = Rig()
         rig.finish(0, 0, 100)
