@@ -8,13 +8,13 @@ stands in; where it was poor many times in a row, a new model is asked for, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from headgate.core.decision import Reason
+from headgate.core.decision import Proposal, Reason
 from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import Knowledge
 from headgate.core.options import option
@@ -169,7 +169,7 @@ class Foresight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreseeing:
-    """What policies that foresee their workload have in common: the options of it."""
+    """What policies that foresee their workload have in common: the options of it, and how they say why."""
 
     name: ClassVar[str]
 
@@ -200,6 +200,24 @@ class Foreseeing:
             first_training_s=self.first_training_s,
             history_s=self.history_s,
         )
+
+    def held(
+        self,
+        knowledge: Knowledge,
+        memory: Mapping[str, Any],
+        code: str,
+        why: str,
+        reasons: Sequence[Reason] = (),
+        *,
+        train: bool = False,
+    ) -> Proposal:
+        """The size stays, for a reason that is more than that nothing has to change."""
+        size = knowledge.current.executors
+        reason = self.reason(code, f"{why}, so {size} executors stay", {"current": size})
+        return Proposal(allocation=knowledge.current, reasons=(*reasons, reason), memory=memory, train=train)
+
+    def reason(self, code: str, message: str, inputs: Mapping[str, Any]) -> Reason:
+        return Reason(by=self.name, code=code, message=message, inputs=inputs)
 
 
 def workload_of(evaluation: Evaluation) -> Series:

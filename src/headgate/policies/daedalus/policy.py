@@ -85,7 +85,8 @@ class Daedalus(Foreseeing):
         present = len(evaluation.working_executors)
         if not workload.size or not present:
             missing = self.needs[0] if not workload.size else self.needs[1]
-            return self._held(knowledge, memory, "missing-metrics", f"{missing} is unknown")
+            memory.size = knowledge.current.executors
+            return self.held(knowledge, memory.state, "missing-metrics", f"{missing} is unknown")
         reasons = [*self._notice(evaluation, knowledge, memory, workload)]
         of_sources = _share_of_sources(evaluation)
         for executor in evaluation.working_executors:
@@ -99,13 +100,12 @@ class Daedalus(Foreseeing):
         reasons += how
         train = self.foresight.wants_training(knowledge, memory.foresight)
         if estimate is None:
-            return self._held(
-                knowledge, memory, "capacity-unknown", f"{self.needs[1]} says nothing yet", reasons, train=train
-            )
+            why = f"{self.needs[1]} says nothing yet"
+            return self.held(knowledge, memory.state, "capacity-unknown", why, reasons, train=train)
         outlook = self._outlook(evaluation, knowledge, memory, workload, forecast, capacity_of)
         if outlook.since_rescale_s is not None and outlook.since_rescale_s < self.grace_s:
-            message = f"the last rescale was {outlook.since_rescale_s:.0f} s ago"
-            return self._held(knowledge, memory, "grace-period", message, reasons, train=train)
+            why = f"the last rescale was {outlook.since_rescale_s:.0f} s ago"
+            return self.held(knowledge, memory.state, "grace-period", why, reasons, train=train)
         choice = scale_out(
             outlook, target_s=self.recovery_target_s, long_lived_s=self.long_lived_s, next_loop_s=self.period_s
         )
@@ -166,7 +166,7 @@ class Daedalus(Foreseeing):
         before, after, predicted_s = memory.watched if len(memory.watched) == 3 else (0.0, 0.0, UNSET)
         inputs = {"predicted_s": None if predicted_s < 0 else predicted_s, "measured_s": finite(measured_s)}
         if not np.isfinite(measured_s):
-            return self._reason("recovery-not-seen", "the stream did not come back to normal", inputs)
+            return self.reason("recovery-not-seen", "the stream did not come back to normal", inputs)
         capacity = memory.capacity.at(int(after), current=max(1, int(after)), time_s=memory.time_s)
         if not told and capacity is not None and capacity.rate > 0:
             # The downtime that, with this workload and capacity, leads to the recovery that was seen.
@@ -177,7 +177,7 @@ class Daedalus(Foreseeing):
         message = f"the stream was normal again {measured_s:.0f} s after the rescale"
         if predicted_s >= 0:
             message += f"; {predicted_s:.0f} s were predicted"
-        return self._reason("recovered", message, inputs)
+        return self.reason("recovered", message, inputs)
 
     def _outlook(
         self,
@@ -249,27 +249,7 @@ class Daedalus(Foreseeing):
                 message = f"{size} executors are the fewest that carry {load} and what is foreseen, and recover in time"
             case _:
                 message = f"no size up to {outlook.most} carries {load} and what is foreseen, and recovers in time"
-        return self._reason(choice.branch, message, inputs)
-
-    def _held(
-        self,
-        knowledge: Knowledge,
-        memory: Memory,
-        code: str,
-        why: str,
-        reasons: list[Reason] | None = None,
-        *,
-        train: bool = False,
-    ) -> Proposal:
-        size = knowledge.current.executors
-        reason = self._reason(code, f"{why}, so {size} executors stay", {"current": size})
-        memory.size = size
-        return Proposal(
-            allocation=knowledge.current, reasons=(*(reasons or ()), reason), memory=memory.state, train=train
-        )
-
-    def _reason(self, code: str, message: str, inputs: Mapping[str, Any]) -> Reason:
-        return Reason(by=self.name, code=code, message=message, inputs=inputs)
+        return self.reason(choice.branch, message, inputs)
 
 
 def _share_of_sources(evaluation: Evaluation) -> float:

@@ -112,7 +112,7 @@ class Phoebe(Foreseeing):
         memory = _Memory.restored(knowledge.memory)
         workload = workload_of(evaluation)
         if not workload.size:
-            return self._held(knowledge, memory, "missing-metrics", f"{self.needs[0]} is unknown")
+            return self.held(knowledge, memory.state, "missing-metrics", f"{self.needs[0]} is unknown")
         reasons, knowledge = self._adopt(memory, knowledge)
         if memory.profile is None:
             return self._without_profile(knowledge, memory, reasons)
@@ -123,7 +123,7 @@ class Phoebe(Foreseeing):
         since_s = evaluation.time_s - began_s
         if 0 <= since_s < self.interval_s - self.period_s / 2:
             message = f"the last decision was {since_s:.0f} s ago"
-            return self._held(knowledge, memory, "between-decisions", message, reasons, train=train)
+            return self.held(knowledge, memory.state, "between-decisions", message, reasons, train=train)
         memory.decided_s = evaluation.time_s
         self._see(evaluation, memory, float(workload.mean()))
         candidates = self._candidates(memory, knowledge, forecast, workload)
@@ -159,18 +159,21 @@ class Phoebe(Foreseeing):
         message = (
             f"the profile of app '{memory.profile.app}' was read: {len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
         )
-        return [self._reason("profile-read", message, {"sizes": sizes})], rest
+        return [self.reason("profile-read", message, {"sizes": sizes})], rest
 
     def _without_profile(self, knowledge: Knowledge, memory: _Memory, reasons: list[Reason]) -> Proposal:
         if not self.profile:
-            return self._held(
-                knowledge, memory, "profile-missing", "no profile is given (phoebe:profile=FILE of headgate profile)"
+            return self.held(
+                knowledge,
+                memory.state,
+                "profile-missing",
+                "no profile is given (phoebe:profile=FILE of headgate profile)",
             )
         if memory.problem is not None:
-            return self._held(knowledge, memory, "profile-unreadable", memory.problem, reasons)
+            return self.held(knowledge, memory.state, "profile-unreadable", memory.problem, reasons)
         asks = not memory.foresight.asked
         memory.foresight.asked = True
-        return self._held(knowledge, memory, "profile-unread", f"profile {self.profile} is being read", train=asks)
+        return self.held(knowledge, memory.state, "profile-unread", f"profile {self.profile} is being read", train=asks)
 
     def _see(self, evaluation: Evaluation, memory: _Memory, rate: float) -> None:
         """What the present size shows of its latency is one more point."""
@@ -228,26 +231,7 @@ class Phoebe(Foreseeing):
             "not-worth-a-restart": f"at most {self.spared} executors could be spared, so {size} stay",
             "nothing-fits": f"no size takes {load} normally and recovers in time; {size} come nearest",
         }
-        return self._reason(found.why, messages[found.why], inputs)
-
-    def _held(
-        self,
-        knowledge: Knowledge,
-        memory: _Memory,
-        code: str,
-        why: str,
-        reasons: list[Reason] | None = None,
-        *,
-        train: bool = False,
-    ) -> Proposal:
-        size = knowledge.current.executors
-        reason = self._reason(code, f"{why}, so {size} executors stay", {"current": size})
-        return Proposal(
-            allocation=knowledge.current, reasons=(*(reasons or ()), reason), memory=memory.state, train=train
-        )
-
-    def _reason(self, code: str, message: str, inputs: Mapping[str, Any]) -> Reason:
-        return Reason(by=self.name, code=code, message=message, inputs=inputs)
+        return self.reason(found.why, messages[found.why], inputs)
 
 
 def _latency_s(evaluation: Evaluation) -> float | None:
