@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from headgate.config import AppFile, load_app, parse_app
 from headgate.kafka.settings import KafkaSettings
 from headgate.spark.audit import Audit
-from headgate.wiring.bench import with_topics
 from headgate.wiring.flow import Account
+from headgate.wiring.measured_app import with_topics
 from headgate.wiring.operator_flow import OperatorFlow
 from headgate.workloads.records import parse_records
 

@@ -7,24 +7,22 @@ what its batches say themselves. Both are on one clock, and on the same axis of 
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 import os
 import secrets
 import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from headgate.config import AppFile, ControllerTable, ProducerTable
-from headgate.core.sample import ArrivalPoint, Batch, Sample
-from headgate.errors import HeadgateError, NotReady, Permanent, Temporary, UserMistake
+from headgate.config import AppFile
+from headgate.core.sample import ArrivalPoint, Sample
+from headgate.errors import HeadgateError, NotReady, Temporary
 from headgate.journal import Excerpt, read_journal
 from headgate.kafka.broker import LocalBroker
 from headgate.kafka.probe import KafkaProbe
@@ -32,23 +30,20 @@ from headgate.kafka.production import Production, ProductionPlan
 from headgate.kafka.settings import KafkaSettings
 from headgate.kafka.topics import delete_topics
 from headgate.scoring.run import RunSeries
-from headgate.scoring.sustainable import LONGEST_HOLD_S, Drain, OperatorHold, Step, judge
-from headgate.spark.operators import Operator
-from headgate.spark.progress import ProgressEvent, read_event
+from headgate.scoring.sustainable import LONGEST_HOLD_S, Drain, Step, judge
 from headgate.wiring.app import RunningApp
 from headgate.wiring.loads import production_plan
+from headgate.wiring.measured_app import measured_app, only_producer, with_topics
 from headgate.wiring.measurement import GoOn
 from headgate.wiring.operator_flow import OperatorFlow
 from headgate.wiring.profiling import Hold
+from headgate.wiring.watched_operator import WatchedOperator
 
 Say = Callable[[str], None]
 
 _LOOK_EVERY_S = 0.25
 _BURST_S = 1.0
 """How long a backlog takes to send, if the producer is fast enough."""
-_STEADY = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-"""Java's second compiler makes code faster for minutes, on processor time that a small node does not have: without it
-an executor has within a minute the capacity that it keeps, and sizes can be compared."""
 _THERE_WITHIN_S = 180.0
 _BEFORE_S = 3.0
 _DRAINED_WITHIN_S = 180.0
@@ -82,7 +77,7 @@ class AppBench:
             self._kafka = flow.kafka.settings
             self._source = KafkaProbe(self._kafka, [self._producer.topic])
             self._operators = [
-                _WatchedOperator(operator, self._kafka, starts=flow.kafka.note.starts) for operator in flow.operators
+                WatchedOperator(operator, self._kafka, starts=flow.kafka.note.starts) for operator in flow.operators
             ]
             self._stack = self._stack.pop_all()
         return self
@@ -266,109 +261,11 @@ class AppBench:
             watched.check()
 
 
-class _WatchedOperator:
-    """An operator with what its topics and its batches say."""
-
-    def __init__(self, operator: Operator, settings: KafkaSettings, *, starts: Mapping[str, Mapping[int, int]]) -> None:
-        self.operator = operator
-        self.probe = KafkaProbe(settings, operator.reads)
-        self._done = float(sum(sum(starts[topic].values()) for topic in operator.reads))
-
-    def done(self) -> float:
-        """Position up to which its batches are finished."""
-        last = self.operator.query.lastProgress
-        if last is not None:
-            end = _event(last).end
-            self._done = self._done if end is None else max(self._done, end)
-        return self._done
-
-    def lag(self) -> float:
-        # In this order: what arrives in between counts as lag, and not the other way round.
-        done = self.done()
-        try:
-            return self.probe.probe() - done
-        except Temporary:
-            return math.inf
-
-    def hold(self, arrivals: Sequence[ArrivalPoint], *, started_s: float, ended_s: float) -> OperatorHold:
-        events = [_event(progress) for progress in self.operator.query.recentProgress]
-        batches = [
-            Batch(event.batch_id, event.started_s, event.finished_s, event.start or 0.0, event.end)
-            for event in events
-            if event.executed and event.end is not None and started_s < event.finished_s <= ended_s
-        ]
-        return OperatorHold(
-            name=self.operator.name,
-            arrivals=tuple(arrivals),
-            batches=tuple(batches),
-            done_records=batches[-1].end_record if batches else self.done(),
-        )
-
-    def check(self) -> None:
-        query = self.operator.query
-        if not query.isActive:
-            error = query.exception()
-            reason = str(error).splitlines()[0] if error is not None else "it was stopped"
-            raise Permanent(f"operator '{self.operator.name}' has ended while it was measured: {reason}")
-
-
-def only_producer(app: AppFile) -> ProducerTable:
-    """What the load consists of; an app without exactly one producer has no single rate."""
-    if not app.operators or len(app.producers) != 1:
-        kind = f"{len(app.producers)} [[producers]]" if app.operators else "no [[operators]]"
-        raise UserMistake(
-            f"app '{app.name}' has {kind}; measure needs operators that read a topic, and one producer that says which "
-            "records it has"
-        )
-    return app.producers[0]
-
-
-def measured_app(app: AppFile, *, folder: Path, sizes: Sequence[int]) -> AppFile:
-    """The same operators without their producers, in the hand of whoever measures."""
-    return app.model_copy(
-        update={
-            "name": f"measure-{app.name}"[:100],
-            "folder": folder,
-            "topics": app.all_topics,
-            "producers": (),
-            "operators": tuple(table.model_copy(update={"starting": "latest"}) for table in app.operators),
-            "cluster": app.cluster.model_copy(
-                update={
-                    "nodes": max(sizes),
-                    "initial": max(sizes),
-                    "master": None,
-                    "conf": {**_STEADY, **app.cluster.conf},
-                }
-            ),
-            "controller": ControllerTable(policy="static:period_s=2", executors=(min(sizes), max(sizes))),
-        }
-    )
-
-
-def with_topics(app: AppFile, suffix: str) -> AppFile:
-    """The same app on topics whose names end so."""
-    operators = tuple(
-        table.model_copy(
-            update={
-                "reads": tuple(topic + suffix for topic in table.reads),
-                "writes": None if table.writes is None else table.writes + suffix,
-            }
-        )
-        for table in app.operators
-    )
-    topics = tuple(topic.model_copy(update={"name": topic.name + suffix}) for topic in app.topics)
-    return app.model_copy(update={"operators": operators, "topics": topics})
-
-
 def _draw(curve: list[ArrivalPoint], probe: KafkaProbe) -> None:
     """One more point, unless the broker is too busy to answer: between two others it is not missed."""
     with contextlib.suppress(Temporary):
         records = probe.probe()
         curve.append(ArrivalPoint(time.time(), records))
-
-
-def _event(progress: Any) -> ProgressEvent:
-    return read_event(json.loads(progress.json))
 
 
 def _check(production: Production) -> None:
