@@ -8,7 +8,7 @@ from benchmarks.timing import line, times_s
 from headgate.control.deliberation import deliberate
 from headgate.core.allocation import Allocation, Bounds
 from headgate.core.decision import Decision, Outcome, Tick
-from headgate.core.evaluation import Evaluation, ExecutorEvaluation, OperatorEvaluation, Spread
+from headgate.core.evaluation import CoursePoint, Evaluation, ExecutorEvaluation, OperatorEvaluation, Spread
 from headgate.core.knowledge import AppDescription, Engine, Knowledge
 from headgate.guards import GUARDS
 from headgate.models.forecasting.arima import Arima
@@ -24,7 +24,7 @@ TRAINED = {"model": Arima(ar=(0.3, 0.2, 0.4), ma=(-1.8, 0.9), differences=2, var
 
 def evaluation(index: int, executors: int) -> Evaluation:
     rate = executors * (900.0 + 100.0 * math.sin(index / 60))
-    course = tuple((0.8 + 0.02 * step, 900.0 + 20.0 * step) for step in range(6))
+    course = tuple(CoursePoint(0.8 + 0.02 * step, 900.0 + 20.0 * step, 1.0) for step in range(6))
     return Evaluation(
         time_s=PERIOD_S * index,
         operators=(

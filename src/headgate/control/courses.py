@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from headgate.core.evaluation import CoursePoint
 from headgate.core.sample import Sample
 
 EXECUTOR_STEP_S = 10.0
@@ -29,36 +30,44 @@ def per_second(curve: Sequence[tuple[float, float]], window: Sequence[Sample]) -
     return tuple(np.maximum(0.0, np.diff(at)).tolist())
 
 
-def executor_courses(window: Sequence[Sample], *, at_batch_end: bool) -> Mapping[str, tuple[tuple[float, float], ...]]:
-    """Busy share and input rate of each executor, step by step, as far as they are known.
+def executor_courses(window: Sequence[Sample], *, at_batch_end: bool) -> Mapping[str, tuple[CoursePoint, ...]]:
+    """What each executor did, step by step, as far as it is known.
 
     Task time grows while a task runs, but its records are counted when its micro-batch has ended. So with micro-batches
     (``at_batch_end``) steps go from the end of a batch to the end of a later one: any other cut would have the time of
     a batch in one step and its records in the next.
     """
-    points: dict[str, list[tuple[float, int, float, float]]] = {}
-    for sample in _cuts(window, at_batch_end=at_batch_end):
-        for seen in sample.executors:
-            if seen.busy_s is not None and seen.records is not None:
-                points.setdefault(seen.id, []).append((sample.time_s, seen.cores, seen.busy_s, seen.records))
-    return {executor: _course(known) for executor, known in points.items()}
+    courses: dict[str, list[CoursePoint]] = {}
+    for begin, end in pairwise(_cuts(window, at_batch_end=at_batch_end)):
+        first, last = window[begin], window[end]
+        step_s = last.time_s - first.time_s
+        batches_per_s, working = _batches(window[begin + 1 : end + 1], step_s) if at_batch_end else (None, None)
+        before = {executor.id: executor for executor in first.executors}
+        for now in last.executors:
+            then = before.get(now.id)
+            if then is None or None in (now.busy_s, now.records, then.busy_s, then.records) or now.cores < 1:
+                continue
+            # Not cut off at 1: what is measured as a task's time may belong to the moment before.
+            busy = max(0.0, (now.busy_s or 0.0) - (then.busy_s or 0.0)) / (now.cores * step_s)
+            rate = max(0.0, (now.records or 0.0) - (then.records or 0.0)) / step_s
+            courses.setdefault(now.id, []).append(CoursePoint(busy, rate, batches_per_s, working))
+    return {executor: tuple(course) for executor, course in courses.items()}
 
 
-def _cuts(window: Sequence[Sample], *, at_batch_end: bool) -> list[Sample]:
-    """Samples between which steps lie."""
-    cuts: list[Sample] = []
-    for sample in window:
+def _cuts(window: Sequence[Sample], *, at_batch_end: bool) -> list[int]:
+    """Numbers of the samples between which steps lie."""
+    cuts: list[int] = []
+    for index, sample in enumerate(window):
         ended = not at_batch_end or any(operator.batches for operator in sample.operators if not operator.upstream)
-        if ended and (not cuts or sample.time_s - cuts[-1].time_s >= EXECUTOR_STEP_S):
-            cuts.append(sample)
+        if ended and (not cuts or sample.time_s - window[cuts[-1]].time_s >= EXECUTOR_STEP_S):
+            cuts.append(index)
     return cuts
 
 
-def _course(points: Sequence[tuple[float, int, float, float]]) -> tuple[tuple[float, float], ...]:
-    course = []
-    for (begin_s, _, busy_before_s, before), (end_s, cores, busy_s, records) in pairwise(points):
-        if cores > 0:
-            step_s = end_s - begin_s
-            # Not cut off at 1: what is measured as a task's time may belong to the moment before.
-            course.append((max(0.0, busy_s - busy_before_s) / (cores * step_s), max(0.0, records - before) / step_s))
-    return tuple(course)
+def _batches(step: Sequence[Sample], step_s: float) -> tuple[float, float | None]:
+    """How many batches ended per second, and the share of the time in which their tasks ran."""
+    names = {operator.name for sample in step for operator in sample.operators}
+    batches = [batch for sample in step for operator in sample.operators for batch in operator.batches]
+    runs_s = [batch.run_s for batch in batches if batch.run_s is not None]
+    working = min(1.0, sum(runs_s) / step_s) if len(names) == 1 and len(runs_s) == len(batches) else None
+    return len(batches) / step_s, working

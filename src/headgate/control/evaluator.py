@@ -16,6 +16,7 @@ from headgate.control.courses import executor_courses, per_second
 from headgate.control.latency import LatencyTrack
 from headgate.core.evaluation import (
     BatchEvaluation,
+    CoursePoint,
     Evaluation,
     ExecutorEvaluation,
     NodeEvaluation,
@@ -174,9 +175,7 @@ def _done_curve(name: str, window: list[Sample]) -> list[tuple[float, float]]:
     return [(sample.time_s, part.done_records) for sample in window for part in sample.operators if part.name == name]
 
 
-def _executors(
-    window: list[Sample], courses: Mapping[str, tuple[tuple[float, float], ...]]
-) -> tuple[ExecutorEvaluation, ...]:
+def _executors(window: list[Sample], courses: Mapping[str, tuple[CoursePoint, ...]]) -> tuple[ExecutorEvaluation, ...]:
     newest = window[-1]
     first_seen: dict[str, tuple[float, ExecutorSample]] = {}
     for sample in reversed(window[:-1]):
@@ -193,7 +192,7 @@ def _executor(
     now: ExecutorSample,
     now_s: float,
     before: tuple[float, ExecutorSample] | None,
-    course: tuple[tuple[float, float], ...],
+    course: tuple[CoursePoint, ...],
 ) -> ExecutorEvaluation:
     elapsed_s = now.age_s if before is None else now_s - before[0]
     busy = input_rate = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from headgate.core.allocation import Allocation
 from headgate.core.sample import AgentEvent
@@ -78,6 +79,19 @@ class OperatorEvaluation:
     batch: BatchEvaluation | None = None
 
 
+class CoursePoint(NamedTuple):
+    """What an executor did in one part of a window."""
+
+    busy: float
+    """Share of its cores' time spent in tasks."""
+    rate: float
+    """Records per second: its part of what operators took in."""
+    batches_per_s: float | None = None
+    """Micro-batches that ended; ``None`` on an engine that has none."""
+    working: float | None = None
+    """Share of the time in which tasks of a batch ran on any executor; ``None`` where operators take turns."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorEvaluation:
     id: str
@@ -87,8 +101,8 @@ class ExecutorEvaluation:
     """Share of its cores' time spent in tasks."""
     input_rate: float | None = None
     age_s: float | None = None
-    course: tuple[tuple[float, float], ...] = ()
-    """Busy share and input rate in each part of the window, oldest first; only where the policy needs it."""
+    course: tuple[CoursePoint, ...] = ()
+    """Parts of the window, oldest first; only where the policy needs it."""
     leaving: bool = False
 
 

@@ -8,6 +8,12 @@ An executor only gets its part of the keys, so it never comes further than its p
 capacity is that of the line at CPU ÷ greatest CPU. The capacity of the present size is the sum over its executors;
 of a size that was seen, what was estimated there while it ran; of any other, the average executor times the size.
 
+With micro-batches the line at full CPU is not what can be carried. Each batch has costs of its own, of the driver's and
+of every task's, and the more there is to do, the longer batches get and the fewer such costs there are. So there the
+line is drawn through single batches, task time over records (these are exact), and followed to a batch of
+``LONG_BATCH_S``, in which an executor works for as much of the time as it does while a batch's tasks run: executors
+wait for the last task of a stage, also under full load.
+
 What the paper leaves open, and what is done here:
 
 - An executor whose line says nothing (one point, CPU always the same, or throughput that falls with CPU) is judged by
@@ -29,6 +35,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Self
 
+from headgate.core.evaluation import CoursePoint
 from headgate.models.moments import PairMoments
 
 _SURE = 1.96
@@ -37,6 +44,11 @@ _LEAST_DEVIATION = 0.002
 """CPU shares that vary less than this are all the same: what varies is how they are measured."""
 _LEAST_CPU = 0.01
 """An executor that is less busy says nothing about what it could do."""
+LONG_BATCH_S = 10.0
+"""A batch whose own costs hardly count."""
+_POOR_LINE = 0.2
+"""Standard error of a line through batches, as a share of its value, from which on it says nothing: batches of one size
+have no line."""
 
 
 class Basis(StrEnum):
@@ -72,12 +84,18 @@ class CapacityEstimate:
         return max(0.0, min(1.0, self.low / self.rate))
 
 
+_UNKNOWN = -1.0
+
+
 @dataclass(slots=True)
 class _Executor:
     line: PairMoments = field(default_factory=PairMoments)
     cpu: float = 0.0
     """Of the latest points, on average."""
     rate: float = 0.0
+    in_batches: bool = False
+    working: float = _UNKNOWN
+    """Share of the time in which tasks ran on any executor."""
 
 
 @dataclass(slots=True)
@@ -93,18 +111,24 @@ class CapacityModel:
     _average: float | None = None
     """Of an executor, when that was last known: a stream that stands still tells nothing new."""
 
-    def learn(self, executor: str, points: Sequence[tuple[float, float]], *, age_s: float | None = None) -> None:
-        """CPU shares and throughputs of an executor, oldest first; ``age_s`` is its age at the last of them."""
+    def learn(self, executor: str, points: Sequence[CoursePoint], *, age_s: float | None = None) -> None:
+        """What an executor did, oldest first; ``age_s`` is its age at the last of it."""
         if age_s is not None and age_s < self.ignored_s:
             return
-        usable = [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y) and x >= 0 and y >= 0]
+        usable = [point for point in points if all(each is None or 0 <= each < math.inf for each in point)]
         if not usable:
             return
         known = self._executors.setdefault(executor, _Executor())
-        for cpu, rate in usable:
-            known.line.learn(cpu, rate)
-        known.cpu = sum(cpu for cpu, _ in usable) / len(usable)
-        known.rate = sum(rate for _, rate in usable) / len(usable)
+        for cpu, rate, batches_per_s, _ in usable:
+            if batches_per_s:
+                known.line.learn(rate / batches_per_s, cpu / batches_per_s)
+            elif batches_per_s is None:
+                known.line.learn(cpu, rate)
+        known.in_batches = usable[-1].batches_per_s is not None
+        known.cpu = sum(point.busy for point in usable) / len(usable)
+        known.rate = sum(point.rate for point in usable) / len(usable)
+        working = [point.working for point in usable if point.working is not None]
+        known.working = sum(working) / len(working) if len(working) == len(usable) else _UNKNOWN
 
     def retain(self, executors: Collection[str]) -> None:
         """Forget executors that have left."""
@@ -174,7 +198,10 @@ class CapacityModel:
     @property
     def state(self) -> dict[str, Any]:
         return {
-            "executors": {name: [*known.line.state, known.cpu, known.rate] for name, known in self._executors.items()},
+            "executors": {
+                name: [*known.line.state, known.cpu, known.rate, int(known.in_batches), known.working]
+                for name, known in self._executors.items()
+            },
             "seen": {str(size): [time_s, rate] for size, (time_s, rate) in self._seen.items()},
             "average": self._average,
         }
@@ -185,8 +212,9 @@ class CapacityModel:
         model = cls(ignored_s=ignored_s)
         if not isinstance(state, Mapping):
             return model
-        for name, numbers in _items(state.get("executors"), 8):
-            model._executors[name] = _Executor(PairMoments.restored(numbers[:6]), numbers[6], numbers[7])
+        for name, numbers in _items(state.get("executors"), 10):
+            line, (cpu, rate, in_batches, working) = PairMoments.restored(numbers[:6]), numbers[6:]
+            model._executors[name] = _Executor(line, cpu, rate, bool(in_batches), working)
         for size, numbers in _items(state.get("seen"), 2):
             if size.isdigit():
                 model._seen[int(size)] = (numbers[0], numbers[1])
@@ -208,13 +236,32 @@ class _Part:
 def _part(known: _Executor, busiest: float) -> _Part | None:
     if known.cpu < _LEAST_CPU or known.rate <= 0:
         return None
-    reach = known.cpu / busiest
-    quick = known.rate / known.cpu * reach
-    line = known.line
-    drawn = line.at(reach) if line.deviation_x >= _LEAST_DEVIATION else None
-    if drawn is None or (line.slope or 0.0) <= 0:
+    reach = known.cpu / max(known.working, known.cpu) if known.working > 0 else known.cpu / busiest
+    line, quick = known.line, known.rate / known.cpu * reach
+    drawn = _in_batches(line, reach) if known.in_batches else _in_seconds(line, reach)
+    if drawn is None:
         return _Part(quick, None, line.count)
-    return _Part(max(drawn, known.rate), line.error_at(reach), line.count)
+    rate, error = drawn
+    return _Part(max(rate, known.rate), error, line.count)
+
+
+def _in_seconds(line: PairMoments, reach: float) -> tuple[float, float | None] | None:
+    """Throughput where CPU comes to what can be reached, and its standard error."""
+    rate = line.at(reach)
+    if rate is None or line.deviation_x < _LEAST_DEVIATION or (line.slope or 0.0) <= 0:
+        return None
+    return rate, line.error_at(reach)
+
+
+def _in_batches(line: PairMoments, reach: float) -> tuple[float, float | None] | None:
+    """The same of a long batch; ``None`` also where all batches were about the same."""
+    slope, records = line.slope, line.where(LONG_BATCH_S * reach)
+    if slope is None or slope <= 0 or records is None:
+        return None
+    away_s = line.error_at(records)
+    if away_s is None or away_s > _POOR_LINE * LONG_BATCH_S * reach:
+        return None
+    return records / LONG_BATCH_S, away_s / slope / LONG_BATCH_S
 
 
 def _items(state: Any, length: int) -> list[tuple[str, list[float]]]:

@@ -103,6 +103,11 @@ class PairMoments:
         slope = self.slope
         return None if slope is None else self.mean_y + slope * (x - self.mean_x)
 
+    def where(self, y: float) -> float | None:
+        """The x at which the line comes to y; ``None`` where it stays level."""
+        slope = self.slope
+        return None if not slope else self.mean_x + (y - self.mean_y) / slope
+
     def error_at(self, x: float) -> float | None:
         """Standard error of the line at x; ``None`` with fewer than three points, or all x the same."""
         if self.count < 3 or self.squares_x <= 0:

@@ -8,6 +8,7 @@ import pytest
 
 from headgate.control.courses import executor_courses, per_second
 from headgate.control.evaluator import Evaluator, needs_courses
+from headgate.core.evaluation import CoursePoint
 from headgate.core.knowledge import Engine
 from headgate.core.sample import ArrivalPoint, Batch, ExecutorSample, OperatorSample, Sample
 from headgate.policies import Daedalus, Hpa
@@ -57,7 +58,8 @@ def test_without_two_moments_there_is_no_course(curve: list[tuple[float, float]]
 def test_an_executor_has_a_point_for_every_ten_seconds() -> None:
     course = executor_courses(minute(), at_batch_end=False)["a"]
     assert len(course) == 6
-    assert all(point == pytest.approx((0.5, 90.0)) for point in course)
+    assert all((point.busy, point.rate) == pytest.approx((0.5, 90.0)) for point in course)
+    assert {(point.batches_per_s, point.working) for point in course} == {(None, None)}
     assert "b" not in executor_courses(minute(), at_batch_end=False)
 
 
@@ -69,7 +71,9 @@ def in_batches() -> list[Sample]:
             operators=(
                 replace(
                     each.operators[0],
-                    batches=(Batch(0, each.time_s - 12, each.time_s, 0.0, 0.0),) if each.time_s % 12 == 0 else (),
+                    batches=(Batch(0, each.time_s - 12, each.time_s, 0.0, 0.0, run_s=9.0),)
+                    if each.time_s % 12 == 0
+                    else (),
                 ),
             ),
             executors=(ExecutorSample("a", "", 2, each.time_s, 1.5 * each.time_s, 1200.0 * (each.time_s // 12)),),
@@ -80,9 +84,9 @@ def in_batches() -> list[Sample]:
 
 def test_with_micro_batches_a_step_ends_with_a_batch_so_that_time_and_records_are_those_of_the_same_one() -> None:
     course = executor_courses(in_batches(), at_batch_end=True)["a"]
-    assert course == ((0.75, 100.0),) * 5
+    assert course == (CoursePoint(0.75, 100.0, 1 / 12, 0.75),) * 5
     anywhere = executor_courses(in_batches(), at_batch_end=False)["a"]
-    assert {rate for _, rate in anywhere} != {100.0}
+    assert {point.rate for point in anywhere} != {100.0}
 
 
 def test_a_batch_that_is_longer_than_the_window_makes_no_step() -> None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.core.evaluation import CoursePoint
 from headgate.models.capacity import Basis, CapacityModel
 
 
-def line(slope: float, cpus: tuple[float, ...], intercept: float = 0.0) -> list[tuple[float, float]]:
-    return [(cpu, intercept + slope * cpu) for cpu in cpus]
+def line(slope: float, cpus: tuple[float, ...], intercept: float = 0.0) -> list[CoursePoint]:
+    return seen([(cpu, intercept + slope * cpu) for cpu in cpus])
+
+
+def seen(pairs: Sequence[tuple[float, float]]) -> list[CoursePoint]:
+    return [CoursePoint(cpu, rate) for cpu, rate in pairs]
 
 
 def test_two_executors_alike_carry_twice_what_one_does_at_full_cpu() -> None:
@@ -85,7 +91,7 @@ def test_the_present_size_is_estimated_afresh_although_it_was_seen() -> None:
 )
 def test_without_a_line_throughput_over_cpu_is_the_estimate(points: list[tuple[float, float]]) -> None:
     model = CapacityModel()
-    model.learn("a", points)
+    model.learn("a", seen(points))
     estimate = model.present(1)
     assert estimate is not None
     assert (estimate.rate, estimate.basis, estimate.confidence) == (pytest.approx(800.0), Basis.RATIO, None)
@@ -95,16 +101,50 @@ def test_an_executor_never_carries_less_than_it_does() -> None:
     """The line was drawn in slower times; at present it does 900 at 0.9."""
     model = CapacityModel()
     model.learn("a", line(100.0, (0.1, 0.2, 0.3, 0.4, 0.5)))
-    model.learn("a", [(0.9, 900.0)])
+    model.learn("a", seen([(0.9, 900.0)]))
     estimate = model.present(1)
     assert estimate is not None
     assert estimate.rate >= 900.0
 
 
+def batches(*periods_and_loads: tuple[float, float], working: float | None = None) -> list[CoursePoint]:
+    """Batches whose tasks take 0.2 s and 1 ms a record, so many seconds apart, at so many records a second."""
+    return [
+        CoursePoint(0.2 / period + rate / 1000, rate, 1 / period, None if working is None else working)
+        for period, rate in periods_and_loads
+    ]
+
+
+def test_with_micro_batches_capacity_is_that_of_long_ones_in_which_their_own_costs_hardly_count() -> None:
+    """A batch of 10 s has 9.8 s for records. Throughput ÷ CPU would be 667, and a line through seconds 800."""
+    model = CapacityModel()
+    model.learn("a", batches((1.0, 300.0), (1.0, 400.0), (1.0, 500.0)))
+    estimate = model.present(1)
+    assert estimate is not None
+    assert (estimate.rate, estimate.basis) == (pytest.approx(9_800 / 10), Basis.REGRESSION)
+
+
+def test_an_executor_that_waits_for_others_while_a_batch_runs_will_do_so_in_long_ones() -> None:
+    """At 0.6 while tasks ran for 0.75 of the time: 0.8 of a batch of 10 s, less 0.2 s, at 1000 a second."""
+    model = CapacityModel()
+    model.learn("a", batches((1.0, 300.0), (1.0, 400.0), (1.0, 500.0), working=0.75))
+    estimate = model.present(1)
+    assert estimate is not None
+    assert estimate.rate == pytest.approx(1000 * (8.0 - 0.2) / 10)
+
+
+def test_batches_of_one_size_have_no_line() -> None:
+    model = CapacityModel()
+    model.learn("a", [CoursePoint(0.6 + wobble, 400.0, 1.0) for wobble in (-0.01, 0.0, 0.02, -0.02, 0.01)])
+    estimate = model.present(1)
+    assert estimate is not None
+    assert (estimate.rate, estimate.basis) == (pytest.approx(400 / 0.6), Basis.RATIO)
+
+
 def test_an_idle_or_new_executor_counts_as_an_average_one() -> None:
     model = CapacityModel(ignored_s=60.0)
     model.learn("a", line(1000.0, (0.4, 0.6)), age_s=500.0)
-    model.learn("idle", [(0.0, 0.0)] * 3, age_s=500.0)
+    model.learn("idle", seen([(0.0, 0.0)]) * 3, age_s=500.0)
     model.learn("new", line(10.0, (0.9, 1.0)), age_s=59.0)
     estimate = model.present(3)
     assert estimate is not None
@@ -114,9 +154,9 @@ def test_an_idle_or_new_executor_counts_as_an_average_one() -> None:
 def test_an_executor_that_is_busy_and_has_finished_nothing_says_nothing() -> None:
     """The first micro-batch may run for longer than a window."""
     model = CapacityModel()
-    model.learn("a", [(1.0, 0.0), (1.0, 0.0)])
+    model.learn("a", seen([(1.0, 0.0), (1.0, 0.0)]))
     assert model.present(1) is None
-    model.learn("b", [(0.5, 500.0)])
+    model.learn("b", seen([(0.5, 500.0)]))
     known = model.present(2)
     assert known is not None
     assert known.rate == pytest.approx(2 * 500.0)
@@ -125,7 +165,7 @@ def test_an_executor_that_is_busy_and_has_finished_nothing_says_nothing() -> Non
 def test_nothing_is_known_of_an_app_that_did_nothing() -> None:
     model = CapacityModel()
     assert model.present(2) is None
-    model.learn("a", [(0.0, 0.0)] * 60)
+    model.learn("a", seen([(0.0, 0.0)]) * 60)
     assert model.observe(1, time_s=0.0) is None
     assert model.at(4, current=1, time_s=0.0) is None
 
@@ -142,7 +182,7 @@ def test_an_executor_that_left_is_forgotten() -> None:
 
 def test_noise_widens_the_interval_and_points_narrow_it() -> None:
     few, many = CapacityModel(), CapacityModel()
-    noisy = [(0.4 + 0.01 * n, 1000 * (0.4 + 0.01 * n) + (20 if n % 2 else -20)) for n in range(20)]
+    noisy = seen([(0.4 + 0.01 * n, 1000 * (0.4 + 0.01 * n) + (20 if n % 2 else -20)) for n in range(20)])
     few.learn("a", noisy)
     for _ in range(50):
         many.learn("a", noisy)
@@ -172,7 +212,7 @@ def test_what_was_learned_comes_back_from_json() -> None:
 )
 def test_any_memory_can_be_restored_from(state: object) -> None:
     model = CapacityModel.restored({"executors": state, "seen": state})
-    model.learn("a", [(0.5, 100.0)])
+    model.learn("a", seen([(0.5, 100.0)]))
     estimate = model.at(2, current=1, time_s=0.0)
     assert estimate is None or estimate.rate >= 0
 
@@ -183,6 +223,6 @@ def test_any_memory_can_be_restored_from(state: object) -> None:
 )
 def test_whatever_is_measured_a_capacity_is_a_number_or_unknown(points: list[tuple[float, float]], size: int) -> None:
     model = CapacityModel()
-    model.learn("a", [(min(x, 1e3), min(y, 1e9)) for x, y in points])
+    model.learn("a", seen([(min(x, 1e3), min(y, 1e9)) for x, y in points]))
     estimate = model.at(size, current=1, time_s=0.0)
     assert estimate is None or 0 <= estimate.rate < float("inf")

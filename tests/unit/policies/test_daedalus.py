@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from headgate.core.decision import Proposal
-from headgate.core.evaluation import Evaluation, ExecutorEvaluation, OperatorEvaluation
+from headgate.core.evaluation import CoursePoint, Evaluation, ExecutorEvaluation, OperatorEvaluation
 from headgate.core.sample import AgentEvent, EventKind
 from headgate.models.forecasting import Forecast
 from headgate.policies.daedalus import Daedalus, Outlook, scale_out
@@ -127,7 +127,9 @@ def minute(
 ) -> Evaluation:
     """A minute of an app whose executors carry ``slope`` records/s each."""
     share = rate / executors / slope
-    course = tuple((share * (1 + wave), share * (1 + wave) * slope) for wave in (-0.1, 0.0, 0.1, -0.05, 0.05, 0.0))
+    course = tuple(
+        CoursePoint(share * (1 + wave), share * (1 + wave) * slope) for wave in (-0.1, 0.0, 0.1, -0.05, 0.05, 0.0)
+    )
     return Evaluation(
         time_s=1000.0 + 60.0 * index,
         operators=(
@@ -176,7 +178,7 @@ def test_in_a_chain_capacity_is_that_of_what_comes_from_outside() -> None:
         OperatorEvaluation(name="words", upstream=("source",), input_rate=17 * 2500.0),
     )
     executors = tuple(
-        dataclasses.replace(each, course=tuple((busy, 18 * rate) for busy, rate in each.course))
+        dataclasses.replace(each, course=tuple(point._replace(rate=18 * point.rate) for point in each.course))
         for each in alone.executors
     )
     chain = dataclasses.replace(alone, operators=operators, executors=executors)

@@ -90,7 +90,7 @@ class Daedalus(Foreseeing):
         reasons = [*self._notice(evaluation, knowledge, memory, workload)]
         of_sources = _share_of_sources(evaluation)
         for executor in evaluation.working_executors:
-            course = [(busy, rate * of_sources) for busy, rate in executor.course]
+            course = [point._replace(rate=point.rate * of_sources) for point in executor.course]
             memory.capacity.learn(executor.id, course, age_s=executor.age_s)
         memory.capacity.retain({executor.id for executor in evaluation.working_executors})
         memory.capacity.observe(present, evaluation.time_s)
