@@ -28,7 +28,7 @@ from headgate.spark.operator_group import OperatorGroup
 from headgate.spark.operators import operator_of
 from headgate.spark.queries import ArrivalProbe
 from headgate.spark.roster import Roster
-from headgate.spark.session_check import check_session, cores_per_executor, detect_cluster, size_limit
+from headgate.spark.session_check import check_session, cores_per_executor, detect_cluster, locality_wait, size_limit
 from headgate.spark.trace_probe import trace_probe
 
 if TYPE_CHECKING:
@@ -64,9 +64,11 @@ class DriverAgent:
         sample_offsets_every_s: float = 1.0,
         probes: Mapping[str, ArrivalProbe] | None = None,
         group: OperatorGroup | None = None,
+        state_waits: str | None = None,
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self._description = description
+        self._state_waits = state_waits
         self._group = group or OperatorGroup([query.name for query in queries])
         self._queries = tuple(queries)
         self._now_s = now_s
@@ -142,6 +144,7 @@ class DriverAgent:
         self._look()
         for query, state in zip(self._queries, measured.states, strict=True):
             self._note_state(query, state)
+        self._advise()
         self._roster.worked(measured.time_s, measured.facts)
         self._roster.finished(measured.batches)
         target = self.target
@@ -154,6 +157,17 @@ class DriverAgent:
             target_executors=target,
             events=self._roster.take_events(),
         )
+
+    def _advise(self) -> None:
+        with_state = [reader.query.name for reader in self._collector.readers if reader.has_state]
+        if self._state_waits is not None and with_state:
+            log.warning(
+                "query '%s' has state, whose tasks wait for the executor where they ran before, so that new executors "
+                "get little of its work; set spark.locality.wait=0s (it is %s)",
+                with_state[0],
+                self._state_waits,
+            )
+            self._state_waits = None
 
     def apply(self, order: Order) -> None:
         with self._orders:
@@ -289,6 +303,7 @@ class SparkAgent(DriverAgent):
             sample_offsets_every_s=sample_offsets_every_s,
             probes={name: probe for name, probe in known.items() if probe is not None} | dict(probes or {}),
             group=group,
+            state_waits=locality_wait(session),
             now_s=now_s,
         )
 

@@ -48,6 +48,7 @@ class ProgressEvent:
     latest: float | None = None
     partitions: int | None = None
     phases: Mapping[str, float] = field(default_factory=dict)
+    has_state: bool = False
 
     @property
     def duration_s(self) -> float:
@@ -84,6 +85,7 @@ def read_event(event: Mapping[str, Any], *, first_offset: Callable[[int], Any] |
         latest=_sum(latests),
         partitions=sum(partitions) if partitions else None,
         phases=phases,
+        has_state=bool(event.get("stateOperators")),
     )
 
 

@@ -52,6 +52,8 @@ class QueryReader:
         self.query = query
         self.durations_s: list[float] = []
         """Of the batches before the reader was made."""
+        self.has_state = False
+        """Whether it keeps something from one batch to the next, as far as it has told."""
         self._probe = probe
         self._probe_every_s = probe_every_s
         self._probed_s = float("-inf")
@@ -138,6 +140,7 @@ class QueryReader:
         if self._base is None:
             self._base = 0.0 if self._last_point is None else (event.start or 0.0)
         self._partitions = event.partitions or self._partitions
+        self.has_state = self.has_state or event.has_state
         if self._counted is None and event.start is not None and event.end is not None and event.latest is not None:
             # Offsets of a topic that was made anew start low again; a position never goes back.
             end = max(event.end - self._base, self._end)

@@ -65,6 +65,12 @@ def cores_per_executor(spark: Any) -> int | None:
     return int(text) if text.isdigit() and int(text) > 0 else None
 
 
+def locality_wait(spark: Any) -> str | None:
+    """For how long tasks wait for the executor where their state is, if they do."""
+    text = _setting(spark.sparkContext, "spark.locality.wait", "3s")
+    return text if any(digit in text for digit in "123456789") else None
+
+
 def _limit(context: Any) -> tuple[int | None, str]:
     master = str(context.master)
     own_cores = _setting(context, "spark.executor.cores", "")

@@ -27,14 +27,20 @@ DESCRIPTION = AppDescription(
 
 
 class Rig:
-    def __init__(self, *, target: int | None = None, executors: int = 2) -> None:
+    def __init__(self, *, target: int | None = None, executors: int = 2, state_waits: str | None = None) -> None:
         self.clock = HandClock()
         self.gateway = FakeGateway()
         for index in range(executors):
             self.gateway.add(str(index), since_s=900.0 + index, tasks_done=1)
         self.query = FakeQuery(events=[progress(0, at_s=990, source=records(0, 100), rows=100)])
         self.agent = DriverAgent(
-            self.gateway, [self.query], description=DESCRIPTION, target=target, now_s=self.clock, reconcile_every_s=0.01
+            self.gateway,
+            [self.query],
+            description=DESCRIPTION,
+            target=target,
+            now_s=self.clock,
+            reconcile_every_s=0.01,
+            state_waits=state_waits,
         )
 
     def step(self, seconds: float = 2.0) -> None:
@@ -74,6 +80,22 @@ def test_a_target_from_a_journal_is_restored_at_once() -> None:
     assert sample.target_executors == 4
     assert sample.pending_executors == 2
     assert [event.kind for event in sample.events] == [EventKind.REQUESTED]
+
+
+def test_that_state_stays_where_it_is_is_said_once_and_only_of_queries_with_state(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rig = Rig(state_waits="3s")
+    rig.agent.collect()
+    assert not caplog.records
+    event = progress(1, at_s=992, source=records(100, 200), rows=100)
+    rig.query.events.append({**event, "stateOperators": [{"operatorName": "stateStoreSave"}]})
+    for _ in range(2):
+        rig.clock.time_s += 1
+        rig.agent.collect()
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "'orders' has state" in said
+    assert "spark.locality.wait=0s (it is 3s)" in said
 
 
 def test_an_order_becomes_the_target_within_the_bounds() -> None:

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from headgate.core.allocation import Bounds
 from headgate.errors import Permanent, Temporary, UserMistake
 from headgate.spark.gateway import translate
-from headgate.spark.session_check import check_session, cores_per_executor, detect_cluster, size_limit
+from headgate.spark.session_check import check_session, cores_per_executor, detect_cluster, locality_wait, size_limit
 
 
 def session(master: str = "spark://host:7077", *, stopped: bool = False, **settings: str) -> Any:
@@ -27,6 +27,11 @@ def test_a_session_with_room_for_the_bounds_is_fine() -> None:
     check_session(session(spark_cores_max="8", spark_executor_cores="2"), Bounds(1, 4))
     check_session(session(), Bounds(1, 400))
     check_session(session("k8s://https://host:6443", spark_cores_max="1", spark_executor_cores="1"), Bounds(1, 4))
+
+
+@pytest.mark.parametrize(("setting", "waits"), [({}, "3s"), ({"spark_locality_wait": "0s"}, None)])
+def test_how_long_state_stays_put(setting: dict[str, str], waits: str | None) -> None:
+    assert locality_wait(session(**setting)) == waits
 
 
 @pytest.mark.parametrize(
