@@ -28,6 +28,8 @@ _BATCHES_BEHIND = 1.5
 """Lag up to so many batches' intake is the rhythm of micro-batches."""
 _REACHED = 0.97
 """Share of the asked rate from which a producer counts as having reached it."""
+_COUNTED_RECORDS = 2.0
+"""Records that may be counted a moment before or after: at two records a second they are many."""
 _LEAP = 8.0
 _RECORDS_SHARE = 0.4
 """Share of a backlog's time that must be its records', so that its rate says something about them."""
@@ -90,7 +92,7 @@ class Step:
     @property
     def rate(self) -> float:
         """The rate that the outcome is about."""
-        return float(self.asked_rate if self.achieved_rate >= _REACHED * self.asked_rate else self.achieved_rate)
+        return self.asked_rate if _reached(self.asked_rate, self.achieved_rate, self.held_s) else self.achieved_rate
 
     @property
     def worst(self) -> OperatorCourse:
@@ -151,7 +153,7 @@ def judge(
     courses = tuple(_course(hold, started_s=started_s, ended_s=ended_s, cycle_s=cycle_s) for hold in holds)
     if any(course.growing for course in courses):
         outcome = StepOutcome.LAG_GREW
-    elif achieved_rate < _REACHED * asked_rate:
+    elif not _reached(asked_rate, achieved_rate, ended_s - started_s):
         outcome = StepOutcome.PRODUCER_SHORT
     else:
         outcome = StepOutcome.SUSTAINED
@@ -162,6 +164,10 @@ def judge(
         outcome=outcome,
         operators=courses,
     )
+
+
+def _reached(asked_rate: float, achieved_rate: float, held_s: float) -> bool:
+    return (_REACHED * asked_rate - achieved_rate) * held_s <= _COUNTED_RECORDS
 
 
 def _calm_batch_s(hold: OperatorHold, started_s: float, ended_s: float) -> float:

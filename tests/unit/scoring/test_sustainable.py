@@ -245,8 +245,8 @@ class TestJudge:
             done_records=made[-1].end_record if made else 0.0,
         )
 
-    def judged(self, *holds: OperatorHold, sent: float = 100.0) -> Step:
-        return judge(holds, asked_rate=100.0, achieved_rate=sent, started_s=0.0, ended_s=12.0, trigger_s=1.0)
+    def judged(self, *holds: OperatorHold, sent: float = 100.0, asked: float = 100.0) -> Step:
+        return judge(holds, asked_rate=asked, achieved_rate=sent, started_s=0.0, ended_s=12.0, trigger_s=1.0)
 
     def test_a_saw_of_any_height_is_sustained_if_it_does_not_rise(self) -> None:
         steady = [(t, t + 2.0, 100.0 * t) for t in range(0, 11, 2)]
@@ -307,6 +307,13 @@ class TestJudge:
 
         assert self.judged(steady, sent=96.0).outcome is StepOutcome.PRODUCER_SHORT
         assert self.judged(steady, sent=98.0).outcome is StepOutcome.SUSTAINED
+
+    def test_of_few_records_two_may_be_counted_a_moment_too_late(self) -> None:
+        """Twelve seconds at two a second are 24; 22 of them are counted in time."""
+        steady = self.hold(rate=2.0, batches=[(float(t), t + 1.0, 2.0 * t) for t in range(12)])
+
+        assert self.judged(steady, asked=2.0, sent=22 / 12).outcome is StepOutcome.SUSTAINED
+        assert self.judged(steady, asked=2.0, sent=20 / 12).outcome is StepOutcome.PRODUCER_SHORT
 
     def test_an_operator_that_nothing_reaches_has_no_lag(self) -> None:
         idle = self.hold(batches=[], rate=0.0)
