@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 import headgate.policies
 from headgate.codec import from_json, to_json
+from headgate.core.allocation import Dimension
 from headgate.core.decision import Proposal
 from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import Knowledge
@@ -99,8 +100,11 @@ def test_decides_purely_and_never_raises(name: str, seen: Evaluation, known: Kno
     proposal = policy.decide(seen, known)
     check(proposal, policy)
     assert policy.decide(seen, known) == proposal
-    if known.current.executors == proposal.allocation.executors:
+    if known.current.executors == proposal.allocation.executors and Dimension.PARALLELISM not in policy.scales:
         assert proposal.allocation == known.current
+    assert all(
+        count >= 1 for name, count in proposal.allocation.parallelism.items() if name not in known.current.parallelism
+    )
     again = policy.decide(
         dataclasses.replace(seen, time_s=seen.time_s + policy.period_s),
         dataclasses.replace(known, memory=proposal.memory),

@@ -13,20 +13,41 @@ from importlib import metadata
 from headgate.core.ports import Policy
 from headgate.errors import UserMistake
 from headgate.policies.daedalus import Daedalus
+from headgate.policies.ds2 import Ds2
 from headgate.policies.hpa import Hpa
 from headgate.policies.phoebe import Phoebe
+from headgate.policies.queueing_function import QueueingFunction
+from headgate.policies.queueing_path import QueueingPath
 from headgate.policies.static import Static
+from headgate.policies.threshold_backlog import ThresholdBacklog
 from headgate.policies.threshold_busy import ThresholdBusy
 
-__all__ = ["ENTRY_POINT_GROUP", "POLICIES", "Daedalus", "Hpa", "Phoebe", "Static", "ThresholdBusy", "known_policies"]
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "POLICIES",
+    "Daedalus",
+    "Ds2",
+    "Hpa",
+    "Phoebe",
+    "QueueingFunction",
+    "QueueingPath",
+    "Static",
+    "ThresholdBacklog",
+    "ThresholdBusy",
+    "known_policies",
+]
 
 ENTRY_POINT_GROUP = "headgate.policies"
 
 POLICIES: dict[str, type[Policy]] = {
     "daedalus": Daedalus,
+    "ds2": Ds2,
     "hpa": Hpa,
     "phoebe": Phoebe,
+    "queueing-function": QueueingFunction,
+    "queueing-path": QueueingPath,
     "static": Static,
+    "threshold-backlog": ThresholdBacklog,
     "threshold-busy": ThresholdBusy,
 }
 
