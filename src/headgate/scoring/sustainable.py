@@ -33,7 +33,9 @@ _COUNTED_RECORDS = 2.0
 _LEAP = 8.0
 _RECORDS_SHARE = 0.4
 """Share of a backlog's time that must be its records', so that its rate says something about them."""
-LONGEST_HOLD_S = 75.0
+_LONG_HOLD_S, _LONGEST_HOLD_S = 75.0, 240.0
+_LONGER = 8.0
+"""A rate may be held for so many times as long as was thought at first: slow chains take several batches to fill."""
 _TELLING_BATCHES = 12
 """After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
 _BATCHES_PER_OPERATOR = 3
@@ -127,9 +129,14 @@ class Step:
         return max(self.operators, key=lambda operator: operator.batch_s or math.inf)
 
 
+def longest_hold_s(hold_s: float) -> float:
+    """For how long a rate may be held if it was to be held for so long at first."""
+    return max(hold_s, min(_LONGEST_HOLD_S, max(_LONG_HOLD_S, _LONGER * hold_s)))
+
+
 def longer_hold_s(step: Step, *, hold_s: float) -> float | None:
     """How long to hold a rate in all if ``hold_s`` have left doubts; ``None`` if not, or if it was longer already."""
-    longer_s = min(LONGEST_HOLD_S, max(2 * step.held_s, step.telling_s))
+    longer_s = min(longest_hold_s(hold_s), max(2 * step.held_s, step.telling_s))
     return longer_s if step.unclear and step.held_s < 1.1 * hold_s and longer_s > 1.1 * step.held_s else None
 
 

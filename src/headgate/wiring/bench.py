@@ -30,7 +30,7 @@ from headgate.kafka.production import Production, ProductionPlan
 from headgate.kafka.settings import KafkaSettings
 from headgate.kafka.topics import delete_topics
 from headgate.scoring.run import RunSeries
-from headgate.scoring.sustainable import LONGEST_HOLD_S, Drain, Step, judge
+from headgate.scoring.sustainable import Drain, Step, judge, longest_hold_s
 from headgate.wiring.app import RunningApp
 from headgate.wiring.loads import production_plan
 from headgate.wiring.measured_app import measured_app, only_producer, with_topics
@@ -220,7 +220,7 @@ class AppBench:
             )
 
         look()
-        with self._production(rate=rate, duration_s=max(hold_s, LONGEST_HOLD_S)) as production:
+        with self._production(rate=rate, duration_s=longest_hold_s(hold_s)) as production:
             step = held(production.start_time_s, production.start_time_s + hold_s)
             while (longer_s := go_on(step)) is not None:
                 step = held(production.start_time_s, production.start_time_s + longer_s)

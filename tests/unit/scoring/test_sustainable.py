@@ -116,6 +116,19 @@ class TestSearchOnAQueue:
 
         assert size.rate == pytest.approx(300.0, rel=0.2)
 
+    @pytest.mark.parametrize("seed", range(6))
+    def test_a_chain_with_slow_batches_is_held_until_it_has_filled(self, seed: int) -> None:
+        """Batches of six seconds and more: within a minute not ten of them, of which the first ones fill the chain."""
+
+        def chain(_: int) -> list[Operator]:
+            return [Operator(capacity=4.0 + 0.5 * place, name=str(place), overhead_s=5.0) for place in range(4)]
+
+        bench = VirtualBench(make=chain, trigger_s=1.0, noise=0.1, seed=seed)
+        size = measured(bench, hold_s=12.0, start_rate=2.6).sizes[0]
+
+        assert size.rate is not None
+        assert 2.2 <= size.rate <= 4.2
+
     def test_the_largest_size_comes_first_and_the_smaller_reuse_what_it_has_taught(self) -> None:
         def saturating(executors: int) -> list[Operator]:
             return [Operator(capacity=1000.0 * executors**0.8)]
