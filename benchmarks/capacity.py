@@ -75,7 +75,7 @@ def _estimated(bench: AppBench, capacity: float, executors: int) -> float | None
         hold = bench.observe(share * capacity, LOAD_S)
         for sample in bench.samples(hold.started_s + LOAD_S / 4, hold.ended_s):
             evaluator.learn(sample)
-        seen = evaluator.evaluate(now_s=hold.ended_s, window_s=LOAD_S, courses=True)
+        seen = evaluator.evaluate(now_s=hold.ended_s, window_s=LOAD_S, fields=frozenset({"course"}))
         for executor in seen.working_executors:
             model.learn(executor.id, executor.course, age_s=executor.age_s)
         bench.settle()

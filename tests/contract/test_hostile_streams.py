@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headgate.control.deliberation import deliberate
-from headgate.control.evaluator import Evaluator, needs_courses
+from headgate.control.evaluator import Evaluator, fields_for
 from headgate.core.allocation import Allocation, Bounds
 from headgate.core.decision import Outcome, Tick
 from headgate.core.knowledge import AppDescription, Engine, Knowledge
@@ -104,7 +104,7 @@ def test_every_minute_has_a_decision_with_its_reason(name: str, kinds: list[str]
             evaluator.learn(sample)
         try:
             evaluation = evaluator.evaluate(
-                now_s=stream.time_s, window_s=policy.window_s, courses=needs_courses(policy), events_since_s=0.0
+                now_s=stream.time_s, window_s=policy.window_s, fields=fields_for(policy), events_since_s=0.0
             )
         except NotReady:
             continue

@@ -32,7 +32,7 @@ def learned(scenario: Scenario, executors: int) -> float:
         for sample in run.samples:
             evaluator.learn(sample)
         run.samples.clear()
-        seen = evaluator.evaluate(now_s=minute * WINDOW_S, window_s=WINDOW_S, courses=True)
+        seen = evaluator.evaluate(now_s=minute * WINDOW_S, window_s=WINDOW_S, fields=frozenset({"course"}))
         for executor in seen.working_executors:
             model.learn(executor.id, executor.course, age_s=executor.age_s)
     found = model.present(executors)

@@ -14,6 +14,7 @@ from operator import sub
 
 from headgate.control.courses import executor_courses, per_second
 from headgate.control.latency import LatencyTrack
+from headgate.control.variation import arrival_scv, service_scv
 from headgate.core.evaluation import (
     BatchEvaluation,
     CoursePoint,
@@ -28,7 +29,8 @@ from headgate.core.sample import AgentEvent, Batch, ExecutorSample, ExecutorStat
 from headgate.errors import NotReady
 
 _LATENCY_MEMORY_S = 900.0
-_COURSES = ("arrivals_per_s", "finished_per_s", "course")
+_ON_DEMAND = frozenset({"arrivals_per_s", "finished_per_s", "course", "arrival_scv", "service_scv"})
+"""What takes time to find out, and only some policies look at."""
 
 
 class Evaluator:
@@ -65,9 +67,17 @@ class Evaluator:
         return self._samples[-1] if self._samples else None
 
     def evaluate(
-        self, *, now_s: float, window_s: float, events_since_s: float | None = None, courses: bool = False
+        self,
+        *,
+        now_s: float,
+        window_s: float,
+        events_since_s: float | None = None,
+        fields: frozenset[str] = frozenset(),
     ) -> Evaluation:
-        """The last ``window_s`` seconds, with their course if asked; ``NotReady`` before there are two samples."""
+        """The last ``window_s`` seconds, with those of the fields on demand that are asked for.
+
+        ``NotReady`` before there are two samples.
+        """
         if len(self._samples) < 2:
             raise NotReady("fewer than two samples so far: rates need two moments to compare")
         newest = self._samples[-1]
@@ -86,8 +96,10 @@ class Evaluator:
             )
         return Evaluation(
             time_s=newest.time_s,
-            operators=tuple(self._operator(operator, window, slots, courses) for operator in newest.operators),
-            executors=_executors(window, executor_courses(window, at_batch_end=self._at_batch_end) if courses else {}),
+            operators=tuple(self._operator(operator, window, slots, fields) for operator in newest.operators),
+            executors=_executors(
+                window, executor_courses(window, at_batch_end=self._at_batch_end) if "course" in fields else {}
+            ),
             nodes=tuple(NodeEvaluation(name=n.name, free=n.free, latency_s=n.latency_s) for n in newest.nodes),
             pending_executors=newest.pending_executors,
             window_s=newest.time_s - window[0].time_s,
@@ -95,7 +107,9 @@ class Evaluator:
             events=events,
         )
 
-    def _operator(self, newest: OperatorSample, window: list[Sample], slots: int, courses: bool) -> OperatorEvaluation:
+    def _operator(
+        self, newest: OperatorSample, window: list[Sample], slots: int, fields: frozenset[str]
+    ) -> OperatorEvaluation:
         parts = [part for sample in window for part in sample.operators if part.name == newest.name]
         first = parts[0]
         elapsed_s = window[-1].time_s - window[len(window) - len(parts)].time_s
@@ -140,10 +154,12 @@ class Evaluator:
             busy=min(1.0, busy_s / (instances * elapsed_s)) if busy_s is not None and instances else None,
             back_pressure=newest.back_pressure,
             service_time_s=service_s,
+            arrival_scv=arrival_scv(_arrival_curve(parts)) if "arrival_scv" in fields else None,
+            service_scv=service_scv(batches) if "service_scv" in fields else None,
             batch_delay_s=_batch_delay_s(batches) if self._at_batch_end else None,
             partitions=newest.partitions,
-            arrivals_per_s=per_second(_arrival_curve(parts), window) if courses else (),
-            finished_per_s=per_second(_done_curve(newest.name, window), window) if courses else (),
+            arrivals_per_s=per_second(_arrival_curve(parts), window) if "arrivals_per_s" in fields else (),
+            finished_per_s=per_second(_done_curve(newest.name, window), window) if "finished_per_s" in fields else (),
             latency_s=self._latency[newest.name].spread(since_s=window[0].time_s),
             batch=typical,
         )
@@ -162,9 +178,10 @@ def _arrivals(parts: list[OperatorSample]) -> tuple[float | None, float | None]:
     return max(0.0, last.records - first.records) / (last.time_s - first.time_s), last.records
 
 
-def needs_courses(policy: Policy) -> bool:
-    """Whether a policy looks into the window, second by second."""
-    return any(need.rpartition(".")[2] in _COURSES for need in policy.needs)
+def fields_for(policy: Policy) -> frozenset[str]:
+    """The fields on demand that a policy looks at: those that it needs, and those that it would like to know."""
+    asked = [*policy.needs, *getattr(policy, "uses", ())]
+    return _ON_DEMAND.intersection(field.rpartition(".")[2] for field in asked)
 
 
 def _arrival_curve(parts: list[OperatorSample]) -> list[tuple[float, float]]:

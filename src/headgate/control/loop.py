@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headgate.control.deliberation import deliberate, looked_back_s
-from headgate.control.evaluator import Evaluator, needs_courses
+from headgate.control.evaluator import Evaluator, fields_for
 from headgate.control.memory import LoopMemory
 from headgate.core.allocation import Allocation
 from headgate.core.decision import Decision, Levers, Outcome, Tick
@@ -195,7 +195,7 @@ class Loop:
                     now_s=now_s,
                     window_s=self._policy.window_s,
                     events_since_s=self._last_tick_s or self._started_s,
-                    courses=needs_courses(self._policy),
+                    fields=fields_for(self._policy),
                 )
             except NotReady as error:
                 problem = str(error)

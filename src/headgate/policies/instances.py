@@ -93,9 +93,10 @@ def instances_of(operator: OperatorEvaluation, knowledge: Knowledge) -> int:
 def service_rate(operator: OperatorEvaluation, instances: int) -> float | None:
     """Records per second of one instance while it works."""
     if operator.service_time_s is not None:
-        return 1 / operator.service_time_s if operator.service_time_s > 0 else None
-    together = operator.true_processing_rate
-    return together / instances if together else None
+        rate = 1 / operator.service_time_s if operator.service_time_s > 0 else 0.0
+    else:
+        rate = (operator.true_processing_rate or 0.0) / instances
+    return rate if 0 < rate < math.inf else None
 
 
 def sized(wanted: Mapping[str, int], evaluation: Evaluation, knowledge: Knowledge) -> Allocation:

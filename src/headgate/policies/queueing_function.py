@@ -19,7 +19,7 @@ from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import Knowledge
 from headgate.core.options import option
 from headgate.policies.instances import OperatorPolicy
-from headgate.policies.stations import NEEDS, KnownStation, stations
+from headgate.policies.stations import NEEDS, USES, KnownStation, stations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,7 @@ class QueueingFunction(OperatorPolicy):
 
     name: ClassVar[str] = "queueing-function"
     needs: ClassVar[tuple[str, ...]] = NEEDS
+    uses: ClassVar[tuple[str, ...]] = USES
 
     response_s: float = option(1.0, "mean time in which a record should be through each operator (R_max)", above=0)
 

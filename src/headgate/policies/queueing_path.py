@@ -27,7 +27,7 @@ from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import Knowledge
 from headgate.core.options import option
 from headgate.policies.instances import OperatorPolicy
-from headgate.policies.stations import NEEDS, KnownStation, stations
+from headgate.policies.stations import NEEDS, USES, KnownStation, stations
 
 Path = tuple[str, ...]
 
@@ -40,6 +40,7 @@ class QueueingPath(OperatorPolicy):
 
     name: ClassVar[str] = "queueing-path"
     needs: ClassVar[tuple[str, ...]] = NEEDS
+    uses: ClassVar[tuple[str, ...]] = USES
 
     response_s: float = option(1.0, "mean time in which a record should be through each path (R_max)", above=0)
     alpha: float = option(0.5, "share of it below which a path has an instance too many", above=0, most=1)

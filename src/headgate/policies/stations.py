@@ -17,6 +17,7 @@ from headgate.models.queueing import Station
 from headgate.policies.instances import instances_of, service_rate
 
 NEEDS = ("operators.arrival_rate", "operators.service_time_s")
+USES = ("operators.arrival_scv", "operators.service_scv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

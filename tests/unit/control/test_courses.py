@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from headgate.control.courses import executor_courses, per_second
-from headgate.control.evaluator import Evaluator, needs_courses
+from headgate.control.evaluator import Evaluator, fields_for
 from headgate.core.evaluation import CoursePoint
 from headgate.core.knowledge import Engine
 from headgate.core.sample import ArrivalPoint, Batch, ExecutorSample, OperatorSample, Sample
@@ -94,13 +94,13 @@ def test_a_batch_that_is_longer_than_the_window_makes_no_step() -> None:
 
 
 def test_only_policies_that_ask_for_it_get_the_course() -> None:
-    assert needs_courses(Daedalus())
-    assert not needs_courses(Hpa())
+    assert fields_for(Daedalus()) == {"arrivals_per_s", "finished_per_s", "course"}
+    assert not fields_for(Hpa())
     evaluator = Evaluator(keep_s=61, engine=Engine.CONTINUOUS)
     for each in minute():
         evaluator.learn(each)
     plain = evaluator.evaluate(now_s=60.0, window_s=60.0)
-    detailed = evaluator.evaluate(now_s=60.0, window_s=60.0, courses=True)
+    detailed = evaluator.evaluate(now_s=60.0, window_s=60.0, fields=fields_for(Daedalus()))
     assert plain.operators[0].arrivals_per_s == plain.executors[0].course == ()
     assert len(detailed.operators[0].arrivals_per_s) == len(detailed.operators[0].finished_per_s) == 60
     assert detailed.operators[0].finished_per_s == pytest.approx([90.0] * 60)

@@ -62,6 +62,7 @@ class Daedalus(Foreseeing):
     name: ClassVar[str] = "daedalus"
     scales: ClassVar[frozenset[Dimension]] = frozenset({Dimension.EXECUTORS})
     needs: ClassVar[tuple[str, ...]] = ("operators.arrivals_per_s", "executors.course")
+    uses: ClassVar[tuple[str, ...]] = ("operators.finished_per_s",)
 
     recovery_target_s: float = option(600.0, "time in which a rescale or a failure must be caught up with", above=0)
     checkpoint_interval_s: float = option(10.0, "records of so long are worked off again after a stop", least=0)
