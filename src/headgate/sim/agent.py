@@ -20,6 +20,7 @@ from headgate.sim.engine import Engine
 from headgate.sim.microbatch import SingleQuery
 from headgate.sim.queries import QueryGraph
 from headgate.sim.scenario import Scenario
+from headgate.sim.single_records import SingleRecords
 
 _FIRST_LOAD_S = 60
 _FIRST_BUSY = 0.8
@@ -57,7 +58,9 @@ class SimulatedApp:
         self._cluster = Cluster(scenario, executors=start, seed=seed, events=self._events)
         self._engine: Engine
         self._continuous: ContinuousEngine | None = None
-        if scenario.engine == "continuous":
+        if scenario.single_records:
+            self._engine = SingleRecords(scenario, arrivals, self._cluster, seed=seed, events=self._events)
+        elif scenario.engine == "continuous":
             self._continuous = ContinuousEngine(scenario, arrivals, self._cluster, seed=seed, events=self._events)
             self._engine = self._continuous
         elif len(scenario.operators) == 1:

@@ -17,6 +17,8 @@ class Chance(IntEnum):
     STARTUP = 2
     FAILURE = 3
     PLACEMENT = 4
+    ARRIVAL = 5
+    SERVICE = 6
 
 
 _BLOCK = 4096

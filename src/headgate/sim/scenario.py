@@ -37,6 +37,12 @@ class OperatorScenario(BaseModel):
     scalable: bool = Field(default=False, description="its parallelism may be changed while it runs")
     parallelism: Count | None = Field(default=None, description="instances at the start; none: its partitions")
     max_parallelism: Count | None = None
+    service_scv: float | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="squared variation of service times; if given, the continuous engine simulates single records",
+    )
 
 
 class NodeScenario(BaseModel):
@@ -119,6 +125,10 @@ class Scenario(BaseModel):
                 f"shares has {len(self.shares)} numbers for {self.partitions} partitions; "
                 "give one each, and at least one above 0"
             )
+        if self.single_records and (self.engine != "continuous" or self.rescale != "seamless"):
+            raise ValueError(
+                'service_scv needs engine="continuous" and rescale="seamless"; change them or leave it out'
+            )
         for index, operator in enumerate(self.operators):
             _check_operator(f"operators.{index}", operator, engine=self.engine)
         self.graph()
@@ -153,6 +163,11 @@ class Scenario(BaseModel):
             arriving = sum(visits[name] * outputs[name] for name in node.upstream) if node.upstream else 1.0
             visits[node.name] = arriving * shares[node.name]
         return sum(visits[name] / capacities[name] for name in visits)
+
+    @property
+    def single_records(self) -> bool:
+        """Whether each record is simulated, and not only how many there are."""
+        return any(operator.service_scv is not None for operator in self.operators)
 
     @property
     def limit(self) -> int | None:
