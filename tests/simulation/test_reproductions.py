@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from headgate.cli import run_cli
 from headgate.core.allocation import Bounds
-from headgate.experiments import EXPERIMENTS, Runner, daedalus
+from headgate.experiments import EXPERIMENTS, Runner, daedalus, elastic_functions
 from headgate.experiments.page import reproduction_page
 from headgate.experiments.reproduction import Arm, Figure, Job, Published, Row
 from headgate.experiments.trials import averaged, observe
@@ -65,7 +66,7 @@ def test_figures_are_averaged_and_compared_with_what_was_published() -> None:
         peak_share=0.5,
         peak_executors=12,
     )
-    seen = [observe(job.simulation(job.arms[0], seed)) for seed in (0, 1)]
+    seen = [observe((job.simulation(job.arms[0], seed), None)) for seed in (0, 1)]
     row = averaged(job.arms[0], seen)
     means = [one.result.executors.mean for one in seen]
     assert row.executors == Figure(mean=sum(means) / 2, least=min(means), most=max(means), published=4.0)
@@ -123,6 +124,26 @@ def test_the_whole_experiment_in_a_short_form(monkeypatch: pytest.MonkeyPatch, t
     assert document["sections"][2]["rows"][0]["executors"]["published"] == 5.5
     text = reproduction_page(found)
     for words in ("Workload", "Latency distribution", "Mean executors", "The recovery target", "generated shapes"):
+        assert words in text
+
+
+def test_elastic_functions_in_a_short_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two rates instead of six; the order of the policies shows even so."""
+    monkeypatch.setattr(elastic_functions, "RATES", (1.0, 4.0))
+    short = partial(elastic_functions.ImagesJob, rates=(1.0, 4.0))
+    monkeypatch.setattr(elastic_functions, "ImagesJob", short)
+    found = EXPERIMENTS["elastic-functions"](Runner(repetitions=1), NOWHERE)
+    (section,) = found.sections
+    threshold, ds2, path, _ = section.rows
+    assert threshold.mean_s is not None
+    assert ds2.mean_s is not None
+    assert path.mean_s is not None
+    assert threshold.mean_s.mean > 5 * ds2.mean_s.mean
+    assert ds2.mean_s.mean > path.mean_s.mean > 0.65
+    assert 3.0 <= threshold.executors.mean < path.executors.mean
+    assert threshold.mean_s.published == 23.0
+    text = reproduction_page(found)
+    for words in ("Backlog of each operator", "resize-to-store", "Latency over time", "23 s"):
         assert words in text
 
 

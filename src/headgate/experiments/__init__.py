@@ -7,7 +7,7 @@ simulations are run and read) and ``page`` (how it is shown).
 from collections.abc import Callable
 from pathlib import Path
 
-from headgate.experiments import daedalus
+from headgate.experiments import daedalus, elastic_functions
 from headgate.experiments.reproduction import Reproduction
 from headgate.experiments.trials import Runner
 
@@ -15,5 +15,6 @@ __all__ = ["EXPERIMENTS", "Reproduction", "Runner"]
 
 EXPERIMENTS: dict[str, Callable[[Runner, Path], Reproduction]] = {
     "daedalus": daedalus.reproduce,
+    "elastic-functions": elastic_functions.reproduce,
 }
 """Each takes what runs its simulations, and a folder with recorded workloads, and says what came of it."""

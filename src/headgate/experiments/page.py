@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -18,23 +18,11 @@ from headgate.experiments.reproduction import Reproduction, Row, Section, Sweep
 from headgate.report import charts
 from headgate.report.axes import Mark, Scale, value_scale
 from headgate.report.charts import run_colour
+from headgate.report.course import Course
 from headgate.report.figure import Figure, Line, render
 from headgate.report.frame import framed, said, text_table, write_page
 from headgate.report.wording import UNKNOWN, mean_count, number, seconds, share, tight
 
-_COLUMNS = (
-    "policy",
-    "executors",
-    "published",
-    "deviation",
-    "p95 over time",
-    "published",
-    "mean",
-    "p95",
-    "p99",
-    "longest",
-    "rescalings",
-)
 _RECOVERY_COLUMNS = ("policy", "rescales watched", "predicted", "measured", "within prediction", "off by")
 
 
@@ -78,7 +66,7 @@ def _section(section: Section, *, figures: bool) -> str:
     drawn = _figures(section) if figures and section.courses else ""
     return (
         f"<h2>{escape(section.title)}</h2><p>{escape(tight(section.about + floor))}</p>"
-        f"{text_table(_COLUMNS, [_cells(row) for row in section.rows], numbers_from=1)}{notes}"
+        f"{_table(section.rows)}{notes}"
         f"{_recoveries(section.rows)}{drawn}"
     )
 
@@ -122,8 +110,19 @@ def _figures(section: Section) -> str:
     distribution = charts.distribution_figure(courses)
     return (
         f'{render(workload)}<h3>Executors</h3><p class="about">{charts.MULTIPLES_ABOUT}</p>'
-        f'<div class="multiples">{sizes}</div>'
+        f'<div class="multiples">{sizes}</div>{_by_operator(courses)}'
         f"{render(distribution) if distribution is not None else ''}{_bars(section.rows)}"
+    )
+
+
+def _by_operator(courses: Sequence[Course]) -> str:
+    """Backlogs and latency over time, where an app has several operators."""
+    if all(len(course.backlogs) < 2 for course in courses):
+        return ""
+    backlogs = "".join(render(charts.backlog_figure(course, others=courses)) for course in courses)
+    return (
+        '<h3>Backlog of each operator</h3><p class="about">Records that had come and were not finished, each policy on '
+        f'the same scales.</p><div class="multiples">{backlogs}</div>{render(charts.latency_figure(courses))}'
     )
 
 
@@ -205,21 +204,34 @@ def _sweep_figure(sweep: Sweep, what: str, title: str, about: str) -> Figure:
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    latency = row.p95_over_time_s
-    return (
-        row.label,
-        _spread(row.executors),
-        mean_count(row.executors.published),
-        _signed(row.executors.deviation),
-        _lasting(latency),
-        UNKNOWN if latency is None else seconds(latency.published),
-        _lasting(row.mean_s),
-        _lasting(row.p95_s),
-        _lasting(row.p99_s),
-        _lasting(row.longest_s),
-        _spread(row.rescalings),
+def _table(rows: Sequence[Row]) -> str:
+    """Everything about each policy; columns of which nothing is known are left out."""
+    columns = [(title, [cell(row) for row in rows]) for title, cell in _COLUMNS]
+    known = [(title, cells) for title, cells in columns if any(cell != UNKNOWN for cell in cells)]
+    return text_table(
+        tuple(title for title, _ in known), list(zip(*(cells for _, cells in known), strict=True)), numbers_from=1
     )
+
+
+def _published(figure: Mean | None) -> str:
+    return UNKNOWN if figure is None else seconds(figure.published)
+
+
+_COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    ("policy", lambda row: row.label),
+    ("executors", lambda row: _spread(row.executors)),
+    ("published", lambda row: mean_count(row.executors.published)),
+    ("deviation", lambda row: _signed(row.executors.deviation)),
+    ("p95 over time", lambda row: _lasting(row.p95_over_time_s)),
+    ("published", lambda row: _published(row.p95_over_time_s)),
+    ("mean", lambda row: _lasting(row.mean_s)),
+    ("published", lambda row: _published(row.mean_s)),
+    ("p95", lambda row: _lasting(row.p95_s)),
+    ("p99", lambda row: _lasting(row.p99_s)),
+    ("longest", lambda row: _lasting(row.longest_s)),
+    ("published", lambda row: _published(row.longest_s)),
+    ("rescalings", lambda row: _spread(row.rescalings)),
+)
 
 
 def _signed(deviation: float | None) -> str:
@@ -257,21 +269,35 @@ def _terminal_table(section: Section) -> Table:
         pad_edge=False,
     )
     table.add_column("policy", min_width=9, no_wrap=True)
-    for column in ("exec-\nutors", "pub-\nlished", "p95\nover time", "pub-\nlished", "p95", "p99", "rescal-\nings"):
-        table.add_column(column, justify="right", no_wrap=True)
+    columns = _terminal_columns(section.rows)
+    for title, _ in columns:
+        table.add_column(title, justify="right", no_wrap=True)
     for row in section.rows:
-        latency = row.p95_over_time_s
-        table.add_row(
-            row.label,
-            mean_count(row.executors.mean),
-            mean_count(row.executors.published),
-            _lasting(latency),
-            UNKNOWN if latency is None else seconds(latency.published),
-            _lasting(row.p95_s),
-            _lasting(row.p99_s),
-            number(row.rescalings.mean),
-        )
+        table.add_row(row.label, *(cell(row) for _, cell in columns))
     return table
+
+
+def _terminal_columns(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], str]]]:
+    """What fits: executors, the latencies of which something was published, and rescalings."""
+    columns: list[tuple[str, Callable[[Row], str]]] = [
+        ("exec-\nutors", lambda row: mean_count(row.executors.mean)),
+        ("pub-\nlished", lambda row: mean_count(row.executors.published)),
+    ]
+    latencies: tuple[tuple[str, Callable[[Row], Mean | None]], ...] = (
+        ("p95\nover time", lambda row: row.p95_over_time_s),
+        ("mean", lambda row: row.mean_s),
+        ("longest", lambda row: row.longest_s),
+    )
+    published = [
+        (title, figure) for title, figure in latencies if any(_published(figure(row)) != UNKNOWN for row in rows)
+    ]
+    for title, figure in published:
+        columns.append((title, lambda row, figure=figure: _lasting(figure(row))))  # type: ignore[misc]
+        columns.append(("pub-\nlished", lambda row, figure=figure: _published(figure(row))))  # type: ignore[misc]
+    if len(published) < 2:
+        columns.append(("p95", lambda row: _lasting(row.p95_s)))
+    columns.append(("rescal-\nings", lambda row: number(row.rescalings.mean)))
+    return columns
 
 
 def _terminal_sweep(sweep: Sweep) -> Table:

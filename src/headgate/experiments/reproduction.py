@@ -20,6 +20,9 @@ class Published:
     executors: float | None = None
     latency_s: float | None = None
     """Averaged as the paper does."""
+    mean_s: float | None = None
+    """Of single records, as is the longest."""
+    longest_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,10 @@ class Job:
     peak_share: float
     peak_executors: int
     time_scale: float = 1.0
+    process: str = "even"
+    """How records come at the workload's rate."""
+    sink: str | None = None
+    """The operator at whose end records are finished, where the paper looks at the ways to one only."""
 
     def workload(self, seed: int) -> Workload:
         peak = self.peak_share * carried(self.scenario, self.peak_executors, seed=seed)
@@ -57,6 +64,7 @@ class Job:
             workload=self.workload(seed),
             scenario=self.scenario,
             bounds=self.bounds,
+            process=self.process,
             seed=seed,
         )
 

@@ -10,7 +10,7 @@ from statistics import median
 
 from headgate.experiments.reproduction import Arm, Figure, Job, Published, Recoveries, Row, Section
 from headgate.report.course import Course
-from headgate.scoring import Result, RunSeries
+from headgate.scoring import Result, RunSeries, score_series
 from headgate.wiring.simulation import Simulation, simulate_all
 
 _WINDOW_S = 10.0
@@ -28,10 +28,18 @@ class Seen:
     course: Course | None = None
 
 
-def observe(simulation: Simulation, *, first_seed: int = 0) -> Seen:
-    """Run it, in whatever process, and keep what is small; of the first repetition also what is drawn."""
+def observe(trial: tuple[Simulation, str | None], *, first_seed: int = 0) -> Seen:
+    """Run it, in whatever process, and keep what is small; of the first repetition also what is drawn.
+
+    With the simulation comes the operator at whose end records are finished, if not at all ends.
+    """
+    simulation, sink = trial
     run = simulation.run()
-    windows = RunSeries.from_journal(run.journal).latency_over_time(_WINDOW_S).p95_s
+    series, result = RunSeries.from_journal(run.journal), run.result
+    if sink is not None:
+        series = series.up_to(sink)
+        result = score_series(series, workload=result.workload, scenario=result.scenario, seed=result.seed)
+    windows = series.latency_over_time(_WINDOW_S).p95_s
     recoveries = [
         (float(reason.inputs["predicted_s"]), float(reason.inputs["measured_s"]))
         for tick in run.journal.ticks()
@@ -40,10 +48,10 @@ def observe(simulation: Simulation, *, first_seed: int = 0) -> Seen:
     ]
     course = None
     if simulation.seed == first_seed:
-        told = Course.of(run.journal, label=simulation.policy, result=run.result)
+        told = Course.of(run.journal, label=simulation.policy, result=result, sink=sink)
         course = dataclasses.replace(told, decisions=(), events=())
     return Seen(
-        result=run.result,
+        result=result,
         p95_over_time_s=float(windows.mean()) if len(windows) else None,
         recoveries=tuple(recoveries),
         course=course,
@@ -63,7 +71,7 @@ class Runner:
         """All jobs at once, on all processors."""
         seeds = range(self.first_seed, self.first_seed + self.repetitions)
         trials = [(job, arm, seed) for job in jobs for arm in job.arms for seed in seeds]
-        simulations = [job.simulation(arm, seed) for job, arm, seed in trials]
+        simulations = [(job.simulation(arm, seed), job.sink) for job, arm, seed in trials]
         advance = self.begin(", ".join(dict.fromkeys(job.title for job in jobs)), len(simulations))
         seen = simulate_all(simulations, partial(observe, first_seed=self.first_seed), advance=advance)
         found: list[Section] = []
@@ -93,10 +101,10 @@ def averaged(arm: Arm, seen: Sequence[Seen]) -> Row:
         policy=arm.policy,
         executors=_figure([result.executors.mean for result in results], published.executors),
         p95_over_time_s=_known([one.p95_over_time_s for one in seen], published.latency_s),
-        mean_s=_known([result.latency_s.mean for result in results]),
+        mean_s=_known([result.latency_s.mean for result in results], published.mean_s),
         p95_s=_known([result.latency_s.p95 for result in results]),
         p99_s=_known([result.latency_s.p99 for result in results]),
-        longest_s=_known([result.latency_s.max for result in results]),
+        longest_s=_known([result.latency_s.max for result in results], published.longest_s),
         rescalings=_figure([float(result.rescalings) for result in results]),
         lag_final=_figure([result.lag_records.final for result in results]),
         recoveries=_recoveries([pair for one in seen for pair in one.recoveries]),

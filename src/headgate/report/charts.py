@@ -15,7 +15,7 @@ from headgate.report.chronicle import ALARMING, EVENT_NAMES, GLYPHS
 from headgate.report.course import Course
 from headgate.report.figure import Band, Figure, Line, Marker, Ribbon, Rule
 from headgate.report.reduction import envelope
-from headgate.report.wording import elapsed, seconds
+from headgate.report.wording import elapsed, number, seconds
 
 RUN_COLOURS = 8
 MULTIPLES_ABOUT = (
@@ -83,6 +83,24 @@ def lag_figure(courses: Sequence[Course]) -> Figure:
         unit="records",
         lines=lines,
         ribbons=ribbons,
+    )
+
+
+def backlog_figure(course: Course, *, others: Sequence[Course] = ()) -> Figure:
+    """Lag by operator, small, on the same scales as that of others."""
+    courses = [course, *others]
+    return Figure(
+        title=course.label,
+        about=f"at most {number(_highest(course.backlogs.values()))} records",
+        x=time_scale(_span_s(courses)),
+        y=value_scale(_highest(lag for one in courses for lag in one.backlogs.values()), title="records"),
+        unit="records",
+        lines=tuple(
+            Line(label=name, times=course.times, values=lag, colour=run_colour(index))
+            for index, (name, lag) in enumerate(course.backlogs.items())
+        ),
+        small=True,
+        legend=True,
     )
 
 

@@ -39,6 +39,8 @@ class Course:
     times: Floats
     """Of the samples."""
     lag: Floats
+    backlogs: Mapping[str, Floats]
+    """Lag of each operator."""
     there: Floats
     """Executors that are there and paid for."""
     active: Floats
@@ -61,9 +63,14 @@ class Course:
     events: tuple[AgentEvent, ...]
 
     @classmethod
-    def of(cls, reader: JournalReader, *, label: str, result: AnyResult | None = None) -> Course:
+    def of(
+        cls, reader: JournalReader, *, label: str, result: AnyResult | None = None, sink: str | None = None
+    ) -> Course:
+        """``sink`` names the operator at whose end records are finished, where only the ways to that one count."""
         listening = _Listening(reader)
         run = RunSeries.from_journal(listening)
+        if sink is not None:
+            run = run.up_to(sink)
         window_s = _window_s(run)
         edges = run.windows(window_s)
         latency = run.latency_over_time(window_s)
@@ -82,6 +89,7 @@ class Course:
             span_s=run.duration_s,
             times=run.time_s - run.started_s,
             lag=run.lag_records,
+            backlogs=run.backlogs,
             there=run.executors,
             active=run.active,
             demand=demand(run, capacity=capacity).at(run.time_s) if capacity and len(edges) else None,

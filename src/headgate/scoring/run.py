@@ -8,7 +8,7 @@ of what arrived and is not finished. Times are the journal's own; ``started_s`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -63,6 +63,8 @@ class RunSeries:
     operators: Mapping[str, OperatorCurves]
     graph: Graph
     records: Stretches
+    backlogs: Mapping[str, Series]
+    """Lag of each operator at each sample; NaN where it was not there."""
 
     @classmethod
     def from_journal(cls, reader: JournalReader) -> RunSeries:
@@ -72,7 +74,7 @@ class RunSeries:
         for sample in reader.samples():
             waiting = 0.0
             for operator in sample.operators:
-                waiting += reading.operator(operator).add(operator, sample.time_s)
+                waiting += reading.operator(operator).add(operator, sample.time_s, number=len(reading.rows))
             active = [executor.state for executor in sample.executors].count(ExecutorState.ACTIVE)
             target = sample.target_executors
             there = len(sample.executors)
@@ -94,7 +96,8 @@ class RunSeries:
             if capacity is not None:
                 capacities.append(capacity)
         table = np.array(reading.rows, dtype=np.float64)
-        table = table[np.argsort(table[:, 0], kind="stable")]
+        order = np.argsort(table[:, 0], kind="stable")
+        table = table[order]
         started_s = _start(header, first_s=float(table[0, 0]), earliest_s=reading.earliest_s())
         at_once = header.description.engine is Engine.MICRO_BATCH
         curves = {
@@ -115,7 +118,18 @@ class RunSeries:
             operators=curves,
             graph=graph,
             records=stretches(graph, curves),
+            backlogs={name: operator.backlog(len(table))[order] for name, operator in reading.operators.items()},
         )
+
+    def up_to(self, sink: str) -> RunSeries:
+        """The same run as those records see it that end at one operator: without the ways to others."""
+        kept, unseen = set[str](), [sink]
+        while unseen:
+            name = unseen.pop()
+            kept.add(name)
+            unseen += [each for each in self.graph[name].upstream if each not in kept]
+        graph = Graph(tuple(node for node in self.graph if node.name in kept))
+        return replace(self, graph=graph, records=stretches(graph, self.operators))
 
     @property
     def duration_s(self) -> float:
@@ -201,15 +215,24 @@ class _OperatorReading:
     points: list[ArrivalPoint] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     done: list[tuple[float, float]] = field(default_factory=list)
+    lags: dict[int, float] = field(default_factory=dict)
+    """By the number of the sample."""
 
-    def add(self, sample: OperatorSample, time_s: float) -> float:
+    def add(self, sample: OperatorSample, time_s: float, *, number: int) -> float:
         """Take in a sample; the lag that it shows."""
         self.points += sample.arrivals
         self.batches += sample.batches
         # Clocks may differ a little; a sample is never older than a batch that it reports.
         finished_s = sample.batches[-1].finished_s if sample.batches else time_s
         self.done.append((max(time_s, finished_s), sample.done_records))
-        return max(0.0, self.points[-1].records - sample.done_records) if self.points else 0.0
+        lag = max(0.0, self.points[-1].records - sample.done_records) if self.points else 0.0
+        self.lags[number] = lag
+        return lag
+
+    def backlog(self, samples: int) -> Series:
+        lags = np.full(samples, np.nan)
+        lags[list(self.lags)] = list(self.lags.values())
+        return lags
 
     def curves(self, *, at_once: bool, since_s: float) -> OperatorCurves:
         points = self.points

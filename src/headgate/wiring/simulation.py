@@ -25,6 +25,7 @@ from headgate.wiring.specs import make_guards, make_loop, make_policy
 from headgate.workloads import Workload, arrivals
 
 R = TypeVar("R")
+S = TypeVar("S")
 
 _SIMULATED_INTERVAL_S = 15.0
 
@@ -65,9 +66,7 @@ class Simulation:
         )
 
 
-def simulate_all(
-    simulations: Sequence[Simulation], run: Callable[[Simulation], R], *, advance: Callable[[], None]
-) -> list[R]:
+def simulate_all(simulations: Sequence[S], run: Callable[[S], R], *, advance: Callable[[], None]) -> list[R]:
     """What ``run`` makes of each, on all processors, in the order given; ``run`` is sent to processes, too."""
     if len(simulations) == 1:
         return [run(simulations[0])]
