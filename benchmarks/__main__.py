@@ -14,6 +14,7 @@ from benchmarks import (
     forecasting,
     journals,
     memory,
+    operator_graphs,
     parallelism,
     production,
     selectivities,
@@ -22,6 +23,7 @@ from benchmarks import (
 
 MEASUREMENTS = {
     "decisions": decisions.run,
+    "operator-graphs": operator_graphs.run,
     "memory": memory.run,
     "capacity": capacity.run,
     "forecasting": forecasting.run,

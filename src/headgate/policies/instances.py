@@ -18,6 +18,9 @@ from headgate.core.evaluation import Evaluation, OperatorEvaluation
 from headgate.core.knowledge import Knowledge
 from headgate.core.options import check_options, option
 
+_LEAST_RATE = 1e-9
+"""An instance that takes longer than thirty years for a record has no rate."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorPolicy:
@@ -51,11 +54,8 @@ class OperatorPolicy:
     ) -> Proposal:
         """A proposal with these instances; ``figures`` are those of each operator, by name."""
         allocation = sized(wanted, evaluation, knowledge)
-        changes = {
-            name: [instances_of(evaluation_of(evaluation, name), knowledge), count]
-            for name, count in wanted.items()
-            if count != instances_of(evaluation_of(evaluation, name), knowledge)
-        }
+        present = {operator.name: instances_of(operator, knowledge) for operator in evaluation.operators}
+        changes = {name: [present[name], count] for name, count in wanted.items() if count != present[name]}
         if changes:
             message += ": " + ", ".join(f"'{name}' {before} → {after}" for name, (before, after) in changes.items())
         inputs = {"operators": dict(figures), "executors": allocation.executors, "changes": changes}
@@ -76,10 +76,6 @@ class OperatorPolicy:
         return [Reason(by=self.name, code="missing-metrics", message=message, inputs={"operators": names})]
 
 
-def evaluation_of(evaluation: Evaluation, name: str) -> OperatorEvaluation:
-    return next(operator for operator in evaluation.operators if operator.name == name)
-
-
 def instances_of(operator: OperatorEvaluation, knowledge: Knowledge) -> int:
     """How many instances an operator is held to have; those of an operator with state are what there is room for."""
     ordered = knowledge.current.parallelism.get(operator.name)
@@ -96,7 +92,7 @@ def service_rate(operator: OperatorEvaluation, instances: int) -> float | None:
         rate = 1 / operator.service_time_s if operator.service_time_s > 0 else 0.0
     else:
         rate = (operator.true_processing_rate or 0.0) / instances
-    return rate if 0 < rate < math.inf else None
+    return rate if _LEAST_RATE <= rate < math.inf else None
 
 
 def sized(wanted: Mapping[str, int], evaluation: Evaluation, knowledge: Knowledge) -> Allocation:

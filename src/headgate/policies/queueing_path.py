@@ -17,10 +17,13 @@ operators are only kept from making records wait for longer than they are worked
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from headgate.core.decision import Proposal, Reason
 from headgate.core.evaluation import Evaluation
@@ -30,6 +33,8 @@ from headgate.policies.instances import OperatorPolicy
 from headgate.policies.stations import NEEDS, USES, KnownStation, stations
 
 Path = tuple[str, ...]
+Series = NDArray[np.float64]
+Numbers = NDArray[np.intp]
 
 MOST_PATHS = 5000
 
@@ -49,15 +54,13 @@ class QueueingPath(OperatorPolicy):
         known = stations(evaluation, knowledge)
         if not known:
             return self.held(knowledge, " or ".join(self.needs))
-        edges = tuple((operator.name, operator.upstream) for operator in evaluation.operators)
-        times = {name: station.response_s() for name, station in known.items()}
-        paths = [tuple(name for name in path if name in known) for path in paths_through(edges)]
-        plan = _Plan(self, known, times, [path for path in paths if path])
+        ways = ways_through(tuple((operator.name, operator.upstream) for operator in evaluation.operators))
+        plan = _Plan(self, known, ways)
         plan.grow()
         plan.shrink()
         notes = self.unknown([each.name for each in evaluation.operators if each.name not in known], self.needs[1])
-        slowest = max((plan.time_s(path) for path in plan.paths), default=0.0)
-        message = f"the slowest of {len(plan.paths)} paths takes {_told(slowest)}, {self.response_s:g} s are wanted"
+        slowest_s = float(plan.path_s.max(initial=0.0))
+        message = f"the slowest of {len(plan.path_s)} paths takes {_told(slowest_s)}, {self.response_s:g} s are wanted"
         return self.wanting(
             plan.wanted,
             evaluation,
@@ -70,81 +73,117 @@ class QueueingPath(OperatorPolicy):
 
 
 class _Plan:
-    """Instances of each operator, on their way from what is to what should be."""
+    """Instances of each operator, on their way from what is to what should be.
 
-    def __init__(
-        self,
-        policy: QueueingPath,
-        known: Mapping[str, KnownStation],
-        times: Mapping[str, float],
-        paths: Sequence[Path],
-    ) -> None:
+    Paths are rows of operators' numbers, so that a thousand of them are looked at together.
+    """
+
+    def __init__(self, policy: QueueingPath, known: Mapping[str, KnownStation], ways: Ways) -> None:
         self._policy = policy
         self._known = known
-        self._times = times
-        self.paths = paths
+        self._ways = ways
+        self._times = self._each(lambda station: station.response_s())
+        self.path_s = self._sums(self._times)
         self.wanted = {name: station.instances for name, station in known.items()}
         self.notes: list[Reason] = []
-        self._path_s = [sum(times[name] for name in path) for path in paths]
 
-    def time_s(self, path: Path) -> float:
-        return sum(self._times[name] for name in path)
+    def _each(self, figure: Callable[[KnownStation], float], *, otherwise: float = 0.0) -> Series:
+        """A figure of every operator, and of none at all, with which short paths are filled up."""
+        found = [figure(self._known[name]) if name in self._known else otherwise for name in self._ways.operators]
+        return np.array([*found, otherwise])
+
+    def _sums(self, figures: Series) -> Series:
+        total: Series = figures[self._ways.rows].sum(axis=1)
+        return total
 
     def grow(self) -> None:
         """One more for the slowest operator of each path that is too slow; one, however many paths ask for it."""
         limit_s = self._policy.response_s
-        asked: set[str] = set()
-        out_of_reach: set[str] = set()
-        for path, path_s in zip(self.paths, self._path_s, strict=True):
-            if path_s <= limit_s:
-                continue
-            could = [name for name in path if self.wanted[name] < self._policy.most(self._known[name].operator)]
-            floor_s = sum(self._known[name].floor_s for name in path)
-            if floor_s >= limit_s:
-                out_of_reach.add(" → ".join(path))
-                could = [name for name in could if self._makes_wait(name)]
-            if could:
-                asked.add(max(could, key=lambda name: self._times[name]))
-        for name in sorted(asked):
-            self.wanted[name] += 1
-        if out_of_reach:
-            first = min(out_of_reach)
-            message = (
-                f"{len(out_of_reach)} of {len(self.paths)} paths, as {first}, are beyond {limit_s:g} s with any number "
-                "of instances, by the work on a record and the wait for its batches alone"
-            )
-            inputs: dict[str, Any] = {"paths": len(out_of_reach), "example": first, "response_s": limit_s}
-            self.notes.append(Reason(by=self._policy.name, code="out-of-reach", message=message, inputs=inputs))
+        too_slow = np.flatnonzero(self.path_s > limit_s)
+        if not too_slow.size:
+            return
+        free = self._each(lambda known: self._policy.most(known.operator) > known.instances) > 0
+        waiting = free & (self._each(lambda known: _makes_wait(known)) > 0)
+        out_of_reach = self._sums(self._each(lambda known: known.floor_s))[too_slow] >= limit_s
+        rows = self._ways.rows[too_slow]
+        could = np.where(out_of_reach[:, None], waiting[rows], free[rows])
+        times = np.where(could, self._times[rows], -1.0)
+        slowest = rows[np.arange(len(rows)), times.argmax(axis=1)]
+        for number in np.unique(slowest[could.any(axis=1)]).tolist():
+            self.wanted[self._ways.operators[number]] += 1
+        if out_of_reach.any():
+            self._note(int(out_of_reach.sum()), rows[int(out_of_reach.argmax())])
 
-    def _makes_wait(self, name: str) -> bool:
-        station = self._known[name].station
-        return station.response_s(self.wanted[name]) > 2 / station.service_rate
+    def _note(self, paths: int, row: Numbers) -> None:
+        names = [self._ways.operators[number] for number in row.tolist() if number < len(self._ways.operators)]
+        example, limit_s = " → ".join(names), self._policy.response_s
+        message = (
+            f"{paths} of {len(self.path_s)} paths, as {example}, are beyond {limit_s:g} s with any number of instances"
+            ", by the work on a record and the wait for its batches alone"
+        )
+        inputs: dict[str, Any] = {"paths": paths, "example": example, "response_s": limit_s}
+        self.notes.append(Reason(by=self._policy.name, code="out-of-reach", message=message, inputs=inputs))
 
     def shrink(self) -> None:
         """One fewer for the fastest operator of each path that has time to spare, if all its paths can do without."""
-        low_s, limit_s = self._policy.alpha * self._policy.response_s, self._policy.response_s
-        slowest_s: dict[str, float] = {}
-        for path, path_s in zip(self.paths, self._path_s, strict=True):
-            for name in path:
-                slowest_s[name] = max(slowest_s.get(name, 0.0), path_s)
-        spared: set[str] = set()
-        for path, path_s in zip(self.paths, self._path_s, strict=True):
-            if path_s >= low_s or any(name in spared for name in path):
-                continue
-            could = [name for name in path if self._can_spare(name, slowest_s[name], low_s=low_s, limit_s=limit_s)]
-            if could:
-                spared.add(min(could, key=lambda name: self._times[name]))
-        for name in spared:
-            self.wanted[name] -= 1
+        low_s = self._policy.alpha * self._policy.response_s
+        spared_by = self.path_s < low_s
+        if not spared_by.any():
+            return
+        rows = self._ways.rows
+        slowest_s = np.zeros(len(self._times))
+        # In ascending order, so that the slowest path of each operator is the last to be written.
+        for row in np.argsort(self.path_s).tolist():
+            slowest_s[rows[row]] = self.path_s[row]
+        spare = np.array(
+            [
+                *(
+                    self._can_spare(name, float(slowest_s[number]), low_s=low_s)
+                    for number, name in enumerate(self._ways.operators)
+                ),
+                False,
+            ]
+        )
+        times = np.where(spare, self._times, np.inf)[rows]
+        fastest = rows[np.arange(len(rows)), times.argmin(axis=1)]
+        spared_by &= spare[rows].any(axis=1)
+        for row in np.flatnonzero(spared_by).tolist():
+            if spared_by[row]:
+                number = int(fastest[row])
+                self.wanted[self._ways.operators[number]] -= 1
+                spared_by &= ~(rows == number).any(axis=1)
 
-    def _can_spare(self, name: str, slowest_s: float, *, low_s: float, limit_s: float) -> bool:
-        known = self._known[name]
-        if self.wanted[name] < 2 or self.wanted[name] != known.instances or slowest_s >= low_s:
+    def _can_spare(self, name: str, slowest_s: float, *, low_s: float) -> bool:
+        known = self._known.get(name)
+        if known is None or known.instances < 2 or self.wanted[name] != known.instances or slowest_s >= low_s:
             return False
-        return slowest_s + known.response_s(known.instances - 1) - self._times[name] <= limit_s
+        after_s = slowest_s + known.response_s(known.instances - 1) - known.response_s()
+        return after_s <= self._policy.response_s
+
+
+def _makes_wait(known: KnownStation) -> bool:
+    return known.station.response_s(known.instances) > 2 / known.station.service_rate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """All paths through a graph."""
+
+    operators: tuple[str, ...]
+    rows: Numbers
+    """Numbers of the operators of each path; shorter ones are filled up with a number beyond all."""
 
 
 @lru_cache(maxsize=32)
+def ways_through(edges: tuple[tuple[str, tuple[str, ...]], ...]) -> Ways:
+    operators, paths = tuple(name for name, _ in edges), paths_through(edges)
+    numbers = {name: number for number, name in enumerate(operators)}
+    rows = np.full((len(paths), max(map(len, paths), default=0)), len(operators), dtype=np.intp)
+    for row, path in enumerate(paths):
+        rows[row, : len(path)] = [numbers[name] for name in path]
+    return Ways(operators, rows)
+
+
 def paths_through(edges: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[Path, ...]:
     """Every way from a source to a sink; where there are too many, one through each operator.
 
