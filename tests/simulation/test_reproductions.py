@@ -143,6 +143,9 @@ def test_elastic_functions_in_a_short_form(monkeypatch: pytest.MonkeyPatch, tmp_
     assert 3.0 <= threshold.executors.mean < path.executors.mean
     assert threshold.mean_s.published == 23.0
     text = reproduction_page(found)
+    (foreseen,) = found.beyond
+    assert foreseen.rows[0].policy == "threshold-backlog:forecast_s=60"
+    assert "instances" in foreseen.notes[0]
     for words in ("Backlog of each operator", "resize-to-store", "Latency over time", "23 s"):
         assert words in text
 

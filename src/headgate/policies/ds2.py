@@ -51,7 +51,7 @@ class Ds2(OperatorPolicy):
     combine: str = option("max", "which of their answers counts", choices=("max", "median"))
     headroom: float = option(0.0, "share of the instances' time to leave free", least=0, most=0.9)
 
-    def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
+    def plan(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         present = {operator.name: instances_of(operator, knowledge) for operator in evaluation.operators}
         optimum, figures, unknown = self._optimum(evaluation, present)
         if not optimum:

@@ -28,11 +28,11 @@ class QueueingFunction(OperatorPolicy):
 
     name: ClassVar[str] = "queueing-function"
     needs: ClassVar[tuple[str, ...]] = NEEDS
-    uses: ClassVar[tuple[str, ...]] = USES
+    likes: ClassVar[tuple[str, ...]] = USES
 
     response_s: float = option(1.0, "mean time in which a record should be through each operator (R_max)", above=0)
 
-    def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
+    def plan(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         known = stations(evaluation, knowledge)
         if not known:
             return self.held(knowledge, " or ".join(self.needs))

@@ -45,12 +45,12 @@ class QueueingPath(OperatorPolicy):
 
     name: ClassVar[str] = "queueing-path"
     needs: ClassVar[tuple[str, ...]] = NEEDS
-    uses: ClassVar[tuple[str, ...]] = USES
+    likes: ClassVar[tuple[str, ...]] = USES
 
     response_s: float = option(1.0, "mean time in which a record should be through each path (R_max)", above=0)
     alpha: float = option(0.5, "share of it below which a path has an instance too many", above=0, most=1)
 
-    def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
+    def plan(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         known = stations(evaluation, knowledge)
         if not known:
             return self.held(knowledge, " or ".join(self.needs))

@@ -39,7 +39,7 @@ class ThresholdBacklog(OperatorPolicy):
                 f"policy '{self.name}': scale_in={self.scale_in:g} is above scale_out={self.scale_out:g}; swap them"
             )
 
-    def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
+    def plan(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         wanted: dict[str, int] = {}
         figures: dict[str, Any] = {}
         unknown: list[str] = []
