@@ -3,7 +3,7 @@
 The order is not the user's, because most orders are wrong. First those that judge the wish itself
 (is it worth a change, was it wanted for long, did the last one help), then those that pace it (step,
 cooldown), then safety, which may not be paced (undo harm, old figures), then what people have said
-(schedule, levers), and at the very end the bounds, which nothing may leave.
+(schedule, levers), then the bounds, which nothing may leave, and at the very end the slots that are left for operators.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from headgate.guards.ineffective_scaling import IneffectiveScaling
 from headgate.guards.levers import Levers
 from headgate.guards.revert import Revert
 from headgate.guards.schedule import Schedule
+from headgate.guards.slots import Slots
 from headgate.guards.stale_metrics import StaleMetrics
 from headgate.guards.step_limit import StepLimit
 from headgate.guards.tolerance import Tolerance
@@ -32,6 +33,7 @@ __all__ = [
     "Levers",
     "Revert",
     "Schedule",
+    "Slots",
     "StaleMetrics",
     "StepLimit",
     "Tolerance",
@@ -46,6 +48,7 @@ GUARDS: dict[str, type[Guard]] = {
     "levers": Levers,
     "revert": Revert,
     "schedule": Schedule,
+    "slots": Slots,
     "stale-metrics": StaleMetrics,
     "step-limit": StepLimit,
     "tolerance": Tolerance,
@@ -62,6 +65,7 @@ ORDER: tuple[str, ...] = (
     "schedule",
     "levers",
     "bounds",
+    "slots",
 )
 
 

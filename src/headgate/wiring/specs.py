@@ -17,6 +17,7 @@ from headgate.grammar import parse_spec, spell
 from headgate.guards import GUARDS, in_order
 from headgate.guards import Bounds as BoundsGuard
 from headgate.guards import Levers as LeversGuard
+from headgate.guards import Slots as SlotsGuard
 from headgate.policies import known_policies
 
 
@@ -39,7 +40,7 @@ def make_guards(guards: Sequence[str | Guard]) -> tuple[Guard, ...]:
     for guard in made:
         if isinstance(guard, type) or not isinstance(guard, Guard):
             raise UserMistake(f"guards has {guard!r}, which is neither a name nor a guard; give one as 'cooldown'")
-    for always in (BoundsGuard(), LeversGuard()):
+    for always in (BoundsGuard(), LeversGuard(), SlotsGuard()):
         if all(guard.name != always.name for guard in made):
             made.append(always)
     return in_order(made)
