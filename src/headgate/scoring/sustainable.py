@@ -135,9 +135,14 @@ def longest_hold_s(hold_s: float) -> float:
 
 
 def longer_hold_s(step: Step, *, hold_s: float) -> float | None:
-    """How long to hold a rate in all if ``hold_s`` have left doubts; ``None`` if not, or if it was longer already."""
+    """How long to hold a rate in all if a hold has left doubts; ``None`` if not, or if it was telling already.
+
+    Batches lengthen while a load goes on, and with them the time that it takes to tell: so this may be asked again.
+    """
+    if not step.unclear or (step.held_s >= step.telling_s and step.held_s > 1.1 * hold_s):
+        return None
     longer_s = min(longest_hold_s(hold_s), max(2 * step.held_s, step.telling_s))
-    return longer_s if step.unclear and step.held_s < 1.1 * hold_s and longer_s > 1.1 * step.held_s else None
+    return longer_s if longer_s > 1.1 * step.held_s else None
 
 
 def judge(
