@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import sub
 
 from headgate.control.courses import executor_courses, per_second
 from headgate.control.latency import LatencyTrack
+from headgate.control.slots import waiting_instances
 from headgate.control.variation import arrival_scv, service_scv
 from headgate.core.evaluation import (
     BatchEvaluation,
@@ -89,6 +91,7 @@ class Evaluator:
                     break
         window.reverse()
         slots = sum(executor.cores for executor in newest.executors if executor.state is not ExecutorState.LEAVING)
+        waiting = waiting_instances(newest.operators, slots)
         events: tuple[AgentEvent, ...] = ()
         if events_since_s is not None:
             events = tuple(
@@ -96,7 +99,10 @@ class Evaluator:
             )
         return Evaluation(
             time_s=newest.time_s,
-            operators=tuple(self._operator(operator, window, slots, fields) for operator in newest.operators),
+            operators=tuple(
+                replace(self._operator(operator, window, slots, fields), waiting_instances=waiting.get(operator.name))
+                for operator in newest.operators
+            ),
             executors=_executors(
                 window, executor_courses(window, at_batch_end=self._at_batch_end) if "course" in fields else {}
             ),

@@ -49,6 +49,8 @@ class OperatorEvaluation:
     scalable: bool = False
     parallelism: int | None = None
     max_parallelism: int | None = None
+    waiting_instances: int | None = None
+    """Of its parallelism, what there is no slot for at present."""
     arrival_rate: float | None = None
     """Records that came to its input, per second."""
     input_rate: float | None = None

@@ -183,3 +183,16 @@ def test_record_by_record_engines_have_no_batches() -> None:
     )
     assert operator.batch is None
     assert operator.batch_delay_s is None
+
+
+def test_instances_without_a_slot_are_seen_at_the_operators_that_wait() -> None:
+    """Six instances on four slots: the operators share them evenly, so the larger one waits for two."""
+
+    def both(time_s: float) -> Sample:
+        operators = (OperatorSample(name="a", parallelism=2), OperatorSample(name="b", parallelism=4))
+        there = tuple(executor(str(number), busy_s=time_s) for number in range(4))
+        leaving = executor("4", busy_s=time_s, leaving=True)
+        return Sample(time_s=time_s, operators=operators, executors=(*there, leaving))
+
+    seen = learned(both(0), both(10)).evaluate(now_s=10, window_s=10)
+    assert {operator.name: operator.waiting_instances for operator in seen.operators} == {"a": 0, "b": 2}
