@@ -120,6 +120,8 @@ class EventKind(StrEnum):
     STOPPED = "engine-stopped"
     RESTARTED = "engine-restarted"
     QUERY_FAILED = "query-failed"
+    OPERATOR_JOINED = "operator-joined"
+    OPERATOR_LEFT = "operator-left"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,4 +114,6 @@ EVENT_NAMES = {
     EventKind.STOPPED: "engine stopped",
     EventKind.RESTARTED: "engine restarted",
     EventKind.QUERY_FAILED: "query failed",
+    EventKind.OPERATOR_JOINED: "operator joined",
+    EventKind.OPERATOR_LEFT: "operator left",
 }

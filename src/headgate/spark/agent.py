@@ -11,9 +11,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from headgate.core.allocation import Bounds
 from headgate.core.knowledge import AppDescription, Engine
@@ -22,10 +22,10 @@ from headgate.core.sample import Sample
 from headgate.errors import HeadgateError, Permanent, StaleEpoch, StreamEnded, UserMistake
 from headgate.spark.collector import Collector
 from headgate.spark.executors import Reconciler
-from headgate.spark.facts import Gateway, QueryState, QueryView
+from headgate.spark.facts import Gateway, OperatorControl, QueryState, QueryView
 from headgate.spark.gateway import PySparkQuery, SparkGateway, session_of
 from headgate.spark.operator_group import OperatorGroup
-from headgate.spark.operators import operator_of
+from headgate.spark.operators import operator_of, started_operators
 from headgate.spark.queries import ArrivalProbe
 from headgate.spark.roster import Roster
 from headgate.spark.session_check import check_session, cores_per_executor, detect_cluster, locality_wait, size_limit
@@ -44,6 +44,15 @@ class TopicProbe(Protocol):
     """Makes the probe of some topics, given the options by which Spark reaches their brokers, or none."""
 
     def __call__(self, options: Mapping[str, str], topics: Sequence[str], /) -> ArrivalProbe | None: ...
+
+
+class Newcomer(NamedTuple):
+    """An operator that was started while its app is running."""
+
+    view: QueryView
+    operator: OperatorControl
+    arrivals: ArrivalProbe | None = None
+    output: ArrivalProbe | None = None
 
 
 def _no_probe(options: Mapping[str, str], topics: Sequence[str]) -> ArrivalProbe | None:  # noqa: ARG001
@@ -65,12 +74,14 @@ class DriverAgent:
         probes: Mapping[str, ArrivalProbe] | None = None,
         group: OperatorGroup | None = None,
         state_waits: str | None = None,
+        discover: Callable[[OperatorGroup], Iterable[Newcomer]] | None = None,
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self._description = description
+        self._discover = discover
         self._state_waits = state_waits
         self._group = group or OperatorGroup([query.name for query in queries])
-        self._queries = tuple(queries)
+        self._queries = list(queries)
         self._now_s = now_s
         self._reconcile_every_s = reconcile_every_s
         self._collector = Collector(
@@ -94,7 +105,13 @@ class DriverAgent:
         self.reconcile()
 
     def describe(self) -> AppDescription:
-        return replace(self._description, executors=self.target or None, newest_epoch=self._newest_epoch)
+        return replace(
+            self._description,
+            graph=self._group.graph,
+            scales=self._group.scales,
+            executors=self.target or None,
+            newest_epoch=self._newest_epoch,
+        )
 
     @property
     def target(self) -> int:
@@ -140,10 +157,12 @@ class DriverAgent:
     def _measure(self) -> Sample:
         if self._fault is not None:
             raise self._fault
+        self._meet()
         measured = self._collector.collect(self._reconciler.leaving)
         self._look()
-        for query, state in zip(self._queries, measured.states, strict=True):
+        for query, state in measured.states:
             self._note_state(query, state)
+        self._part()
         self._advise()
         self._roster.worked(measured.time_s, measured.facts)
         self._roster.finished(measured.batches)
@@ -157,6 +176,30 @@ class DriverAgent:
             target_executors=target,
             events=self._roster.take_events(),
         )
+
+    def _meet(self) -> None:
+        """Take in operators that were started since the last look and are connected with those that are known."""
+        for newcomer in self._discover(self._group) if self._discover is not None else ():
+            name = newcomer.view.name
+            try:
+                self._group.join(newcomer.operator, output=newcomer.output)
+            except UserMistake as error:
+                log.warning("operator '%s' is left out of the app: %s", name, error)
+                continue
+            self._queries.append(newcomer.view)
+            self._collector.join(newcomer.view, probe=newcomer.arrivals)
+            self._roster.operator(self._now_s(), name, joined=True)
+
+    def _part(self) -> None:
+        """Let go of operators that their owner has ended, as long as others go on; one that failed stays in sight."""
+        stopped = [name for name, state in self._ended.items() if state.failure is None]
+        if len(self._ended) == len(self._queries):
+            return
+        for name in stopped:
+            if name in {reader.query.name for reader in self._collector.readers}:
+                self._collector.leave(name)
+                self._group.leave(name)
+                self._roster.operator(self._now_s(), name, joined=False)
 
     def _advise(self) -> None:
         with_state = [reader.query.name for reader in self._collector.readers if reader.has_state]
@@ -282,6 +325,7 @@ class SparkAgent(DriverAgent):
         group = OperatorGroup(
             [view.name for view in views],
             operators,
+            reads={view.name: _topics(view.source_options()) for view in views},
             outputs={name: probe for name, probe in outputs.items() if probe is not None},
             probe_every_s=sample_offsets_every_s,
         )
@@ -304,6 +348,7 @@ class SparkAgent(DriverAgent):
             probes={name: probe for name, probe in known.items() if probe is not None} | dict(probes or {}),
             group=group,
             state_waits=locality_wait(session),
+            discover=_Discovery(gateway, topic_probe, now_s) if operators else None,
             now_s=now_s,
         )
 
@@ -328,8 +373,41 @@ def _arrivals(
     known = trace_probe(sources, now_s=now_s)
     if known is not None or len(sources) != 1:
         return known
-    topics = [topic.strip() for topic in sources[0].get("subscribe", "").split(",") if topic.strip()]
+    topics = _topics(sources)
     return topic_probe(sources[0], topics) if topics else None
+
+
+def _topics(sources: Sequence[Mapping[str, str]]) -> list[str]:
+    """Topics that a query is seen to read."""
+    named = [topic.strip() for source in sources for topic in source.get("subscribe", "").split(",")]
+    return [topic for topic in named if topic]
+
+
+class _Discovery:
+    """Finds operators that are started in this process from now on and are connected with an app."""
+
+    def __init__(self, gateway: SparkGateway, topic_probe: TopicProbe, now_s: Callable[[], float]) -> None:
+        self._gateway = gateway
+        self._topic_probe = topic_probe
+        self._now_s = now_s
+        # Whoever was there and was not named was left out on purpose.
+        self._seen = {str(operator.query.runId) for operator in started_operators()}
+
+    def __call__(self, group: OperatorGroup) -> Iterator[Newcomer]:
+        strangers = {str(each.query.runId): each for each in started_operators()}
+        for run_id in self._seen.intersection(strangers):
+            del strangers[run_id]
+        while found := {run_id: each for run_id, each in strangers.items() if group.belongs(each)}:
+            for run_id, operator in found.items():
+                self._seen.add(run_id)
+                del strangers[run_id]
+                view, writes = PySparkQuery(operator.query, gateway=self._gateway), operator.writes
+                yield Newcomer(
+                    view,
+                    operator,
+                    _arrivals(view.source_options(), self._topic_probe, now_s=self._now_s),
+                    None if writes is None else self._topic_probe(operator.topic_options, (writes,)),
+                )
 
 
 def _cores(gateway: Gateway) -> int:

@@ -26,7 +26,7 @@ class Measurement:
     executors: tuple[ExecutorSample, ...]
     facts: tuple[ExecutorFact, ...]
     batches: tuple[FinishedBatch, ...]
-    states: tuple[QueryState, ...]
+    states: tuple[tuple[QueryView, QueryState], ...]
 
 
 class Collector:
@@ -46,13 +46,23 @@ class Collector:
         self._now_s = now_s
         self._group = group or OperatorGroup([query.name for query in queries])
         probes = probes or {}
-        self.readers = tuple(
+        self._probe_every_s = probe_every_s
+        self.readers = [
             QueryReader(query, probe=probes.get(query.name), probe_every_s=probe_every_s) for query in queries
-        )
+        ]
         self._ledger = StageLedger(gateway, [query.run_id for query in queries])
         self._ledger.update()
         self._busy_s: dict[str, float] = {}
         self._last_s = float("-inf")
+
+    def join(self, query: QueryView, *, probe: ArrivalProbe | None) -> None:
+        """Measure one more query."""
+        self.readers.append(QueryReader(query, probe=probe, probe_every_s=self._probe_every_s))
+        self._ledger.watch(query.run_id)
+
+    def leave(self, name: str) -> None:
+        """Measure a query no longer."""
+        self.readers = [reader for reader in self.readers if reader.query.name != name]
 
     def collect(self, leaving: Collection[str]) -> Measurement:
         """Raises ``NotReady`` as long as a query has neither finished a batch nor found nothing to do."""
@@ -61,7 +71,7 @@ class Collector:
             asked_s = self._now_s()
             state = reader.query.state()
             reader.read(state, asked_s)
-            states.append(state)
+            states.append((reader.query, state))
         self._ledger.update()
         facts = self._gateway.executors()
         registered = self._gateway.registered()

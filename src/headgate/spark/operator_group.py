@@ -19,9 +19,10 @@ log = logging.getLogger(__name__)
 class OperatorGroup:
     """All queries of an app by name, those that are operators with their controls.
 
-    ``outputs`` are probes of the topics that operators write to, by operator. What they count is what stands in the
-    topic: a message that a repeated task wrote again is there twice, and downstream it arrives twice. A topic that
-    several operators write to tells of none of them how much.
+    ``reads`` are the topics that queries are seen to read which are no operators. ``outputs`` are probes of the topics
+    that operators write to, by operator. What they count is what stands in the topic: a message that a repeated task
+    wrote again is there twice, and downstream it arrives twice. A topic that several operators write to tells of none
+    of them how much. Operators may join and leave while the app runs.
     """
 
     def __init__(
@@ -29,20 +30,61 @@ class OperatorGroup:
         queries: Sequence[str],
         operators: Sequence[OperatorControl] = (),
         *,
+        reads: Mapping[str, Sequence[str]] | None = None,
         outputs: Mapping[str, ArrivalProbe] | None = None,
         probe_every_s: float = 1.0,
     ) -> None:
-        self._queries = tuple(queries)
         self._operators = {operator.name: operator for operator in operators}
-        written = [operator.writes for operator in operators]
-        self._outputs = {
-            name: probe
-            for name, probe in (outputs or {}).items()
-            if name in self._operators and written.count(self._operators[name].writes) == 1
-        }
+        self._reads = {name: tuple((reads or {}).get(name, ())) for name in queries}
+        self._reads |= {name: tuple(operator.reads) for name, operator in self._operators.items()}
+        self._outputs = dict(outputs or {})
         self._probe_every_s = probe_every_s
         self._output: dict[str, tuple[float, float | None]] = {}
-        self.graph = Graph(tuple(self._node(name) for name in self._queries))
+        self._left: set[str] = set()
+        self.graph = self._connected()
+        self._name_problems()
+
+    def belongs(self, operator: OperatorControl) -> bool:
+        """Whether an operator is connected with this app: it reads what this app writes, or the other way round."""
+        written = {each.writes for each in self._operators.values()} - {None}
+        read = {topic for topics in self._reads.values() for topic in topics}
+        return bool(written.intersection(operator.reads)) or operator.writes in read
+
+    def join(self, operator: OperatorControl, *, output: ArrivalProbe | None = None) -> None:
+        """One more operator; ``UserMistake`` if operators would read from each other in a circle."""
+        name = operator.name
+        self._operators[name], self._reads[name] = operator, tuple(operator.reads)
+        try:
+            self.graph = self._connected()
+        except UserMistake:
+            del self._operators[name], self._reads[name]
+            raise
+        if output is not None:
+            self._outputs[name] = output
+        self._left.discard(name)
+        self._name_problems()
+
+    def leave(self, name: str) -> None:
+        """An operator has ended, and the others go on."""
+        self._operators.pop(name, None)
+        self._reads.pop(name, None)
+        self._outputs.pop(name, None)
+        self._output.pop(name, None)
+        self._left.add(name)
+        self.graph = self._connected()
+
+    def _connected(self) -> Graph:
+        return Graph(tuple(self._node(name) for name in self._reads))
+
+    def _writers(self, topic: str | None) -> list[str]:
+        return [name for name, operator in self._operators.items() if operator.writes == topic]
+
+    def _name_problems(self) -> None:
+        for topic in sorted({operator.writes for operator in self._operators.values() if operator.writes is not None}):
+            writers = self._writers(topic)
+            if len(writers) > 1:
+                named = " and ".join(f"'{name}'" for name in writers)
+                log.warning("operators %s write to one topic, '%s': how much each puts out is unknown", named, topic)
 
     @property
     def scales(self) -> frozenset[Dimension]:
@@ -53,12 +95,12 @@ class OperatorGroup:
 
     def complete(self, sample: OperatorSample, now_s: float) -> OperatorSample:
         """A query's sample with what is known about it as an operator."""
-        operator = self._operators.get(sample.name)
+        operator, upstream = self._operators.get(sample.name), self.graph[sample.name].upstream
         if operator is None:
-            return sample
+            return replace(sample, upstream=upstream) if upstream else sample
         return replace(
             sample,
-            upstream=self.graph[sample.name].upstream,
+            upstream=upstream,
             scalable=operator.scalable,
             parallelism=operator.parallelism,
             max_parallelism=operator.max_parallelism,
@@ -70,15 +112,16 @@ class OperatorGroup:
         wanted = {}
         for name, count in parallelism.items():
             operator = self._operators.get(name)
-            if operator is None and name in self._queries:
+            if operator is None and name in self._left:
+                # It has ended since it was decided on.
+                continue
+            if operator is None and name in self._reads:
                 raise UserMistake(
                     f"the order sets the parallelism of query '{name}', which is not an operator; start it through "
                     "headgate.operator to have it set"
                 )
             if operator is None:
-                raise UserMistake(
-                    f"the order names operator '{name}', which there is not{nearest(name, self._queries)}"
-                )
+                raise UserMistake(f"the order names operator '{name}', which there is not{nearest(name, self._reads)}")
             if not operator.scalable:
                 raise UserMistake(
                     f"the order sets the parallelism of operator '{name}', which is fixed by its state; leave it out"
@@ -88,26 +131,23 @@ class OperatorGroup:
 
     def set_parallelism(self, wanted: Mapping[str, int]) -> None:
         for name, count in wanted.items():
-            self._operators[name].set_parallelism(count)
+            if name in self._operators:
+                self._operators[name].set_parallelism(count)
 
     def _node(self, name: str) -> OperatorNode:
         operator = self._operators.get(name)
-        if operator is None:
-            return OperatorNode(name=name)
-        return OperatorNode(
-            name=name,
-            upstream=tuple(other for other in self._queries if self._feeds(other, operator)),
-            scalable=operator.scalable,
-            max_parallelism=operator.max_parallelism,
+        upstream = tuple(
+            other for other, writer in self._operators.items() if other != name and writer.writes in self._reads[name]
         )
-
-    def _feeds(self, name: str, reader: OperatorControl) -> bool:
-        writer = self._operators.get(name)
-        return writer is not None and writer.writes in reader.reads
+        if operator is None:
+            return OperatorNode(name=name, upstream=upstream)
+        return OperatorNode(
+            name=name, upstream=upstream, scalable=operator.scalable, max_parallelism=operator.max_parallelism
+        )
 
     def _output_records(self, name: str, now_s: float) -> float | None:
         probe = self._outputs.get(name)
-        if probe is None:
+        if probe is None or len(self._writers(self._operators[name].writes)) > 1:
             return None
         asked_s, records = self._output.get(name, (float("-inf"), None))
         if now_s - asked_s >= self._probe_every_s * 0.9:

@@ -218,6 +218,12 @@ def operator_of(query: StreamingQuery) -> Operator | None:
         return _running.get(str(query.runId))
 
 
+def started_operators() -> list[Operator]:
+    """The operators that were started in this process and not stopped through ``Operator.stop``."""
+    with _register:
+        return list(_running.values())
+
+
 def _pool(operator: str, *, slots: int) -> str:
     """Where an operator's next batch waits for slots.
 

@@ -72,6 +72,14 @@ class Roster:
         with self._lock:
             self._leave(now_s, executor)
 
+    def operator(self, now_s: float, name: str, *, joined: bool) -> None:
+        """An operator has begun or ended while the app runs."""
+        with self._lock:
+            if joined:
+                self._say(now_s, EventKind.OPERATOR_JOINED, f"operator '{name}' has joined the app")
+            else:
+                self._say(now_s, EventKind.OPERATOR_LEFT, f"operator '{name}' has ended, and the others go on")
+
     def ended(self, now_s: float, query: str, failure: str | None) -> None:
         """A query has terminated."""
         if failure is not None:

@@ -37,7 +37,7 @@ class StageLedger:
 
     def __init__(self, gateway: Gateway, groups: Collection[str]) -> None:
         self._gateway = gateway
-        self._groups = frozenset(groups)
+        self._groups = set(groups)
         self._all_read_up_to: int | None = None
         self._read: set[int] = set()
         self._stages: dict[tuple[str, int], list[StageFact]] = {}
@@ -50,6 +50,10 @@ class StageLedger:
         """Time of finished tasks, by query run."""
         self.records: dict[str, float] = defaultdict(float)
         """Its part of what was read from sources, by executor."""
+
+    def watch(self, group: str) -> None:
+        """Count the work of one more query."""
+        self._groups.add(group)
 
     def update(self) -> None:
         """Read what has ended since the last time."""

@@ -357,4 +357,5 @@ class TestExecutors:
         rig.query.current = QueryState(active=False, failure="boom")
         measured = rig.collect()
         assert ids(measured.operators[0].batches) == [0]
-        assert measured.states[0].failure == "boom"
+        ((_, state),) = measured.states
+        assert state.failure == "boom"

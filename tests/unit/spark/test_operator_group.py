@@ -11,9 +11,10 @@ from headgate.core.allocation import Allocation, Bounds, Dimension
 from headgate.core.graph import OperatorNode
 from headgate.core.knowledge import AppDescription, Engine
 from headgate.core.ports import Order
-from headgate.core.sample import OperatorSample
+from headgate.core.sample import EventKind, OperatorSample
 from headgate.errors import StaleEpoch, Temporary, UserMistake
-from headgate.spark.agent import DriverAgent
+from headgate.spark.agent import DriverAgent, Newcomer
+from headgate.spark.facts import QueryState
 from headgate.spark.operator_group import OperatorGroup
 
 
@@ -63,6 +64,20 @@ def test_operators_are_joined_where_one_reads_what_another_writes() -> None:
 def test_operators_that_feed_each_other_in_a_circle_are_refused() -> None:
     with pytest.raises(UserMistake):
         OperatorGroup(["a", "b"], [FakeOperator("a", ("x",), "y"), FakeOperator("b", ("y",), "x")])
+
+
+def test_a_query_that_is_no_operator_is_joined_by_the_topics_that_it_is_seen_to_read() -> None:
+    group = OperatorGroup(["split", "audit"], chain()[1:2], reads={"audit": ("words",)})
+    assert group.graph["audit"] == OperatorNode(name="audit", upstream=("split",))
+    assert group.complete(OperatorSample(name="audit"), 1.0).upstream == ("split",)
+
+
+def test_a_topic_of_two_writers_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    """Both feed whoever reads it: ways may join."""
+    two = [FakeOperator("a", ("x",), "words"), FakeOperator("b", ("y",), "words"), FakeOperator("c", ("words",))]
+    group = OperatorGroup(["a", "b", "c"], two)
+    assert group.graph["c"].upstream == ("a", "b")
+    assert "operators 'a' and 'b' write to one topic, 'words'" in caplog.text
 
 
 def test_parallelism_can_be_scaled_if_any_operator_is_stateless() -> None:
@@ -115,12 +130,13 @@ class TestOutput:
 
 class Rig:
     def __init__(self) -> None:
+        self.newcomers: list[Newcomer] = []
         self.gateway = FakeGateway()
         self.gateway.add("0", tasks_done=1)
         self.operators = chain()
         names = [operator.name for operator in self.operators]
         source = records(0, 100)
-        queries = [
+        self.queries = [
             FakeQuery(name=name, run_id=name, events=[progress(0, at_s=990, source=source, run_id=name)])
             for name in names
         ]
@@ -128,7 +144,14 @@ class Rig:
         description = AppDescription(
             app="chain", engine=Engine.MICRO_BATCH, bounds=Bounds(1, 4), graph=group.graph, scales=group.scales
         )
-        self.agent = DriverAgent(self.gateway, queries, description=description, group=group, now_s=HandClock())
+        self.agent = DriverAgent(
+            self.gateway,
+            self.queries,
+            description=description,
+            group=group,
+            discover=lambda _: [self.newcomers.pop() for _ in tuple(self.newcomers)],
+            now_s=HandClock(),
+        )
 
     def order(self, *, epoch: int = 1, request_id: str = "a", **parallelism: int) -> None:
         allocation = Allocation(executors=2, parallelism=parallelism)
@@ -173,3 +196,55 @@ class TestOrders:
     def test_a_query_that_was_started_otherwise_is_told_how_to_start_it(self) -> None:
         with pytest.raises(UserMistake, match=r"headgate\.operator"):
             OperatorGroup(["orders"]).checked({"orders": 2})
+
+
+class TestComingAndGoing:
+    def start(self, rig: Rig, operator: FakeOperator) -> FakeQuery:
+        name = operator.name
+        query = FakeQuery(name=name, run_id=name, events=[progress(0, at_s=990, source=records(0, 40), run_id=name)])
+        rig.newcomers.append(Newcomer(query, operator))
+        return query
+
+    def test_an_operator_that_is_started_later_joins_where_its_topics_say(self) -> None:
+        rig = Rig()
+        rig.agent.collect()
+        self.start(rig, FakeOperator("rank", reads=("counts",), writes="ranks"))
+        sample = rig.agent.collect()
+        assert {operator.name: operator.upstream for operator in sample.operators}["rank"] == ("count",)
+        assert [event.kind for event in sample.events] == [EventKind.OPERATOR_JOINED]
+        assert rig.agent.describe().graph["rank"].upstream == ("count",)
+        rig.order(rank=3)
+        assert rig.set()["rank"] == 3
+
+    def test_one_that_would_close_a_circle_is_left_out_and_named(self, caplog: pytest.LogCaptureFixture) -> None:
+        rig = Rig()
+        self.start(rig, FakeOperator("loop", reads=("counts",), writes="lines"))
+        assert {operator.name for operator in rig.agent.collect().operators} == {"count", "split", "filter"}
+        assert "operator 'loop' is left out of the app" in caplog.text
+        assert "in a circle" in caplog.text
+
+    def test_one_that_its_owner_ends_is_gone_and_the_others_go_on(self) -> None:
+        rig = Rig()
+        rig.queries[2].current = QueryState(active=False)
+        last = rig.agent.collect()
+        assert [event.kind for event in last.events] == [EventKind.OPERATOR_LEFT]
+        sample = rig.agent.collect()
+        assert {operator.name: operator.upstream for operator in sample.operators} == {"count": (), "split": ()}
+        assert not rig.agent.ended
+        # An order that was decided on before that is obeyed as far as it can be.
+        rig.order(filter=3, split=2)
+        assert rig.set() == {"count": 4, "split": 2}
+
+    def test_one_that_failed_stays_in_sight(self) -> None:
+        rig = Rig()
+        rig.queries[2].current = QueryState(active=False, failure="boom")
+        rig.agent.collect()
+        assert {operator.name for operator in rig.agent.collect().operators} == {"count", "split", "filter"}
+        assert rig.agent.failure == "query 'filter' failed: boom"
+
+    def test_which_operators_belong_to_an_app(self) -> None:
+        group = OperatorGroup(["count", "split", "filter"], chain())
+        assert group.belongs(FakeOperator("a", reads=("words",)))
+        assert group.belongs(FakeOperator("b", reads=("elsewhere",), writes="lines"))
+        assert not group.belongs(FakeOperator("c", reads=("lines",)))
+        assert not group.belongs(FakeOperator("d", reads=("elsewhere",)))
