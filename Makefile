@@ -11,7 +11,7 @@ demo: $(READY)
 
 test: $(READY)
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/pytest -m "not soak" --cov --cov-report=
+	@$(BIN)/pytest -m "not soak" --cov --cov-report= --durations=25 --durations-min=5
 	@$(BIN)/coverage report --fail-under=90 --include='$(COVERED)'
 
 check: $(READY)
