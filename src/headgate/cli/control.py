@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,19 @@ import click
 from headgate.cli.output import Output, everywhere
 from headgate.cli.params import DURATION, FILE
 from headgate.control.clock import WallClock
+from headgate.control.leading import Leading, Term
 from headgate.control.loop import Loop
 from headgate.control.training import TrainingProcess
 from headgate.errors import UserMistake
 from headgate.journal import SqliteJournal
-from headgate.link import ControlServer, FollowedAgent, check_port, find, register
+from headgate.link import ControlServer, FollowedAgent, check_port, find, lease_path, register
+from headgate.link.lease import TAKEOVER_S, FileLease
 from headgate.wiring.specs import check_writable, make_guards, make_loop, make_policy
 
+_SHORTEST_TAKEOVER_S = 1.0
 
-@click.command(epilog="Example: headgate control --app orders --policy hpa:target=0.8 --journal orders.db")
+
+@click.command(epilog="Example: headgate control --app orders --policy hpa:target=0.8 --journal orders.db --standby")
 @click.option("--app", help="The app whose agent to control, when several are served.")
 @click.option("--policy", "-p", default="hpa", show_default=True)
 @click.option("--guard", "-g", "guards", multiple=True, help="Repeatable.")
@@ -30,6 +35,15 @@ from headgate.wiring.specs import check_writable, make_guards, make_loop, make_p
 @click.option("--sampling-interval", "sampling_interval_s", type=DURATION, default="1s", show_default=True)
 @click.option("--retention", "retention_s", type=DURATION, help="How long the journal keeps samples and ticks.")
 @click.option("--dry-run", is_flag=True, help="Decide without acting.")
+@click.option("--standby", is_flag=True, help="Wait while another controller of this machine leads, and take over.")
+@click.option(
+    "--takeover",
+    "takeover_s",
+    type=DURATION,
+    default=f"{TAKEOVER_S:g}s",
+    show_default=True,
+    help="Silence of a leader after which another one takes over, with --standby.",
+)
 @click.option("--port", type=int, default=0, help="Where terminals reach the levers [any that is free].")
 @click.option("--follow-stdin", is_flag=True, hidden=True, help="End when standard input is closed.")
 @click.option("--extra", default="{}", hidden=True, help="JSON object for the journal's header.")
@@ -43,6 +57,8 @@ def control(
     sampling_interval_s: float,
     retention_s: float | None,
     dry_run: bool,
+    standby: bool,
+    takeover_s: float,
     port: int,
     follow_stdin: bool,
     extra: str,
@@ -53,38 +69,69 @@ def control(
     made_policy, made_guards, more = make_policy(policy), make_guards(guards), _extra(extra)
     entry = find("agent", app)
     check_port(port, what=f"the controller of '{entry.app}'")
-    journal = SqliteJournal(journal_path, retention_s=retention_s)
-    loop = make_loop(
-        FollowedAgent(entry),
-        policy=made_policy,
-        guards=made_guards,
-        journal=journal,
-        clock=WallClock(),
-        training=TrainingProcess(),
-        sampling_interval_s=sampling_interval_s,
-        dry_run=dry_run,
-        extra=more,
-    )
+    if takeover_s < _SHORTEST_TAKEOVER_S:
+        raise UserMistake(f"--takeover {takeover_s:g}s is too short; give {_SHORTEST_TAKEOVER_S:g}s or more")
+    agent = FollowedAgent(entry)
+
+    def begin(epoch: int | None) -> _Term:
+        journal = SqliteJournal(journal_path, retention_s=retention_s)
+        loop = make_loop(
+            agent,
+            policy=made_policy,
+            guards=made_guards,
+            journal=journal,
+            clock=WallClock(),
+            training=TrainingProcess(),
+            sampling_interval_s=sampling_interval_s,
+            dry_run=dry_run,
+            extra=more,
+            epoch=epoch,
+        )
+        return _Term(loop, journal, app=entry.app, port=port, say=lambda: output.say(f"{said} with {policy}"))
+
+    said = f"controlling app '{entry.app}'"
+    controller: Term | Leading = begin(None) if not standby else _leading(agent, entry.app, takeover_s, begin)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: loop.stop())
+        signal.signal(number, lambda *_: controller.stop())
     if follow_stdin:
-        threading.Thread(target=_stop_with_stdin, args=(loop,), daemon=True).start()
-    server = ControlServer(loop, app=entry.app, port=port)
-    server.start()
-    try:
-        with register(role="controller", app=entry.app, address=server.address, token=server.token):
-            output.narrate()
-            output.say(f"controlling app '{entry.app}' with {policy}")
-            loop.run()
-    finally:
-        server.stop()
-        journal.close()
+        threading.Thread(target=_stop_with_stdin, args=(controller,), daemon=True).start()
+    output.narrate()
+    controller.run()
 
 
-def _stop_with_stdin(loop: Loop) -> None:
+class _Term:
+    """A loop with its journal and its levers."""
+
+    def __init__(self, loop: Loop, journal: SqliteJournal, *, app: str, port: int, say: Callable[[], None]) -> None:
+        self._loop = loop
+        self._journal = journal
+        self._app = app
+        self._port = port
+        self._say = say
+
+    def run(self) -> None:
+        server = ControlServer(self._loop, app=self._app, port=self._port)
+        server.start()
+        try:
+            with register(role="controller", app=self._app, address=server.address, token=server.token):
+                self._say()
+                self._loop.run()
+        finally:
+            server.stop()
+            self._journal.close()
+
+    def stop(self) -> None:
+        self._loop.stop()
+
+
+def _leading(agent: FollowedAgent, app: str, takeover_s: float, begin: Callable[[int], Term]) -> Leading:
+    return Leading(FileLease(lease_path(app), takeover_s=takeover_s), agent=agent, begin=begin)
+
+
+def _stop_with_stdin(controller: Term | Leading) -> None:
     """Whoever started this process holds its standard input open, and lets go of it even when killed."""
     sys.stdin.read()
-    loop.stop()
+    controller.stop()
 
 
 def _extra(text: str) -> dict[str, Any]:

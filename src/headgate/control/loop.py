@@ -47,7 +47,10 @@ class Loop:
         dry_run: bool = False,
         extra: Mapping[str, Any] | None = None,
         on_tick: Callable[[Tick], None] | None = None,
+        epoch: int | None = None,
     ) -> None:
+        """``epoch`` is what it was elected with, where several controllers stand by for each other."""
+        self._elected = epoch
         self._agent = agent
         self._policy = policy
         self._policy_spec = policy_spec
@@ -115,7 +118,8 @@ class Loop:
                     "give every app a journal of its own"
                 )
             memory.recall(last, self._journal, same_policy=recorded.policy == self._policy_spec)
-        self._epoch = max(description.newest_epoch, last.epoch if last is not None else 0) + 1
+        newest = max(description.newest_epoch, last.epoch if last is not None else 0)
+        self._epoch = newest + 1 if self._elected is None else self._elected
         self._journal.open_run(
             JournalHeader(
                 app=description.app,
@@ -139,6 +143,9 @@ class Loop:
             memory.current = resumed
             self._say(f"resuming at {resumed.executors} executors, the size in the journal")
             self._patiently(lambda: self._send(resumed))
+        elif self._elected is not None and not self._dry_run and description.executors is not None:
+            # Nothing changes by this, but from now on whoever led before is refused.
+            self._patiently(lambda: self._send(memory.current))
 
     def _turn(self, until_s: float | None) -> None:
         start_s = self._started_s

@@ -109,6 +109,27 @@ class Training(Protocol):
         ...
 
 
+class Leadership(Protocol):
+    """Decides which of several controllers acts."""
+
+    @property
+    def renew_every_s(self) -> float:
+        """How often to keep it."""
+        ...
+
+    def seek(self, *, newest_epoch: int) -> int | None:
+        """Lead, unless somebody else does; the epoch of it is greater than any before, and than the one given."""
+        ...
+
+    def keep(self) -> bool:
+        """Whether this controller still leads; to be asked often. Raises ``Temporary`` if it cannot be known."""
+        ...
+
+    def resign(self) -> None:
+        """Let another lead at once."""
+        ...
+
+
 @runtime_checkable
 class Guard(Protocol):
     """May alter or veto what a policy wants; pure, and its fields are its options."""

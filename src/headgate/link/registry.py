@@ -81,6 +81,11 @@ def registry_folder() -> Path:
     return state_home() / "run"
 
 
+def lease_path(app: str) -> Path:
+    """Where the controllers of an app find out which of them leads."""
+    return state_home() / "leases" / f"{_file_name(app)}.json"
+
+
 def register(*, app: str, role: Role | str, address: str, token: str) -> Registration:
     """Make this process's part known, until the registration is removed or the process ends."""
     pid = os.getpid()

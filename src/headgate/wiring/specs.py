@@ -68,6 +68,7 @@ def make_loop(
     dry_run: bool = False,
     extra: Mapping[str, Any] | None = None,
     on_tick: Callable[[Tick], None] | None = None,
+    epoch: int | None = None,
 ) -> Loop:
     return Loop(
         agent=agent,
@@ -82,6 +83,7 @@ def make_loop(
         dry_run=dry_run,
         extra=extra,
         on_tick=on_tick,
+        epoch=epoch,
     )
 
 

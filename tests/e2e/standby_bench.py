@@ -1,0 +1,152 @@
+"""Controllers as real processes, over an agent that is simulated in real time and served as a driver serves its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from headgate.core.allocation import Bounds
+from headgate.core.knowledge import AppDescription
+from headgate.core.ports import Order
+from headgate.core.sample import Sample
+from headgate.errors import StaleEpoch
+from headgate.link import AgentServer, register, running
+from headgate.sim import SimulatedApp, load_scenario
+
+APP = "watched"
+PATIENCE_S = 60.0
+
+
+class RealTime:
+    """The machine's clock, from the start of the bench on."""
+
+    def __init__(self) -> None:
+        self._start_s = time.monotonic()
+
+    def now_s(self) -> float:
+        return time.monotonic() - self._start_s
+
+    def wait_until(self, time_s: float, stop: threading.Event) -> None:
+        stop.wait(max(0.0, time_s - self.now_s()))
+
+
+@dataclass
+class RecordingAgent:
+    """A simulated app, and what was ordered and refused."""
+
+    app: SimulatedApp
+    accepted: list[tuple[float, int]] = field(default_factory=list)
+    """Moment and epoch of each order that was obeyed."""
+    refused: list[tuple[int, int]] = field(default_factory=list)
+    """Epoch of each order that was not, and the newest one."""
+
+    def describe(self) -> AppDescription:
+        return self.app.describe()
+
+    def collect(self) -> Sample:
+        return self.app.collect()
+
+    def apply(self, order: Order) -> None:
+        try:
+            self.app.apply(order)
+        except StaleEpoch as stale:
+            self.refused.append((order.epoch, self.describe().newest_epoch))
+            raise stale
+        self.accepted.append((time.monotonic(), order.epoch))
+
+    @property
+    def epoch(self) -> int:
+        return self.describe().newest_epoch
+
+
+@dataclass
+class StandbyBench:
+    agent: RecordingAgent
+    folder: Path
+    takeover_s: float
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self) -> None:
+        """One more controller."""
+        command = [sys.executable, "-m", "headgate", "control", "--app", APP, "--standby", "--quiet"]
+        command += ["--takeover", f"{self.takeover_s}s", "--journal", str(self.folder / "watched.db")]
+        command += ["--policy", "threshold-busy:low=0.3,high=0.6,period_s=1,window_s=2", "--sampling-interval", "0.5s"]
+        with (self.folder / "controllers.log").open("ab") as log:
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+
+    def leader(self) -> subprocess.Popen[bytes]:
+        """Whoever has the levers; of several, because one is stopped, the newest."""
+        known = {process.pid: process for process in self.processes}
+        found = [part for part in running("controller") if part.pid in known]
+        return known[max(found, key=lambda part: part.registered_s).pid]
+
+    def wait_for_epoch_after(self, epoch: int) -> float:
+        """Until a newer leader has made itself known; when it did."""
+        wait_until(lambda: self.agent.epoch > epoch, what=f"an epoch after {epoch}")
+        return next(time_s for time_s, each in self.agent.accepted if each > epoch)
+
+    def kill(self) -> float:
+        """End the leader; how long it took until another led."""
+        leader, epoch = self.leader(), self.agent.epoch
+        began_s = time.monotonic()
+        leader.kill()
+        leader.wait()
+        self.processes.remove(leader)
+        return self.wait_for_epoch_after(epoch) - began_s
+
+    def pause(self) -> float:
+        """Stop the leader until another leads, and let it come back; how long it took."""
+        leader, epoch = self.leader(), self.agent.epoch
+        began_s = time.monotonic()
+        leader.send_signal(signal.SIGSTOP)
+        try:
+            took_s = self.wait_for_epoch_after(epoch) - began_s
+        finally:
+            leader.send_signal(signal.SIGCONT)
+        return took_s
+
+
+def wait_until(reached: Callable[[], bool], *, what: str) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not reached():
+        assert time.monotonic() < deadline_s, f"{what} did not come within {PATIENCE_S:.0f} s"
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def standby_bench(folder: Path, *, takeover_s: float, duration_s: int = 3600) -> Iterator[StandbyBench]:
+    """With a load that swells and ebbs every twenty seconds, so that there is always something to order."""
+    seconds = np.arange(duration_s)
+    rates = 20_000 * (1 + np.sin(2 * np.pi * seconds / 20))
+    app = SimulatedApp(
+        load_scenario("spark"),
+        np.concatenate([[0.0], np.cumsum(rates)]),
+        bounds=Bounds(1, 12),
+        clock=RealTime(),
+        executors=4,
+        app=APP,
+    )
+    agent = RecordingAgent(app)
+    server = AgentServer(agent, app=APP)
+    server.start()
+    bench = StandbyBench(agent, folder, takeover_s)
+    try:
+        with register(role="agent", app=APP, address=server.address, token=server.token):
+            yield bench
+    finally:
+        for process in bench.processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGCONT)
+            process.kill()
+            process.wait()
+        server.stop()
