@@ -1,47 +1,51 @@
-"""Daedalus' capacity model on real Spark: what it says of each size after a minute of ordinary load, and what is true.
+"""Daedalus' capacity model on real Spark: what it says of each size after some minutes of load, and what is true.
 
-True is the rate at which a backlog is worked off right afterwards, on the same warm executors. Even and skewed
-partitions; executors under a CPU quota, so that capacity grows with them.
+True is what ``headgate measure`` would find right afterwards, on the same warm executors: between the greatest rate
+that was sustained and the smallest that was not. Even and skewed partitions; executors under a CPU quota, so that
+capacity grows with them.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from pathlib import Path
 
 from headgate.config import AppFile
 from headgate.control.evaluator import Evaluator
 from headgate.core.knowledge import Engine
-from headgate.models.capacity import CapacityModel
-from headgate.scoring.sustainable import Drain, WarmUp
+from headgate.models.capacity import CapacityEstimate, CapacityModel
+from headgate.scoring.sustainable import Bracket, Drain, RateSearch, Step, WarmUp, longer_hold_s
 from headgate.wiring.bench import AppBench
 from headgate.wiring.examples import named_app
 
 APP, SIZES, QUOTA = "word-count", (1, 2, 3, 4), 0.25
-LOADS = (0.35, 0.5, 0.65)
+LOADS = (0.3, 0.5, 0.7)
 """Shares of what a backlog showed, one after the other."""
-LOAD_S = 40.0
+LOAD_S, HOLD_S, PRECISION = 40.0, 10.0, 0.1
 SKEWS = {"even": 0.0, "Zipf-skewed": 0.8}
 
 
 def run() -> None:
     errors: list[float] = []
     for name, skew in SKEWS.items():
-        app = _app(skew)
-        with AppBench(app, executors=SIZES, seed=0, say=lambda _: None) as bench:
+        with AppBench(_app(skew), executors=SIZES, seed=0, say=lambda _: None) as bench:
             for executors in sorted(SIZES, reverse=True):
                 bench.resize(executors)
-                known = _drained(bench)
-                estimate = _estimated(bench, known, executors)
-                true = _drained(bench, settled=True)
+                what = f"{APP}, {name}, {executors} executors"
+                estimate = _estimated(bench, _drained(bench), executors)
                 if estimate is None:
-                    print(f"  {APP}, {name}, {executors} executors: no estimate", flush=True)
+                    print(f"  {what}: no estimate", flush=True)
                     continue
-                error = estimate / true - 1
-                errors.append(abs(error))
+                found = _measured(bench, estimate.rate)
+                if found.sustained is None or found.exceeded is None:
+                    print(f"  {what}: estimated {estimate.rate:8.0f}, measured {found}", flush=True)
+                    continue
+                true = math.sqrt(found.sustained * found.exceeded)
+                errors.append(abs(estimate.rate / true - 1))
                 print(
-                    f"  {APP}, {name}, {executors} executors: estimated {estimate:8.0f}, worked off {true:8.0f} "
-                    f"records/s: {error:+.1%}",
+                    f"  {what}: estimated {estimate.rate:8.0f} ({estimate.basis}), measured {found.sustained:8.0f} to "
+                    f"{found.exceeded:8.0f} records/s: {estimate.rate / true - 1:+.1%}",
                     flush=True,
                 )
     if errors:
@@ -59,25 +63,33 @@ def _app(skew: float) -> AppFile:
     )
 
 
-def _drained(bench: AppBench, *, settled: bool = False) -> float:
+def _drained(bench: AppBench) -> float:
     """The rate at which a backlog is worked off, once the app does not get faster any more."""
-    warm_up, drains = WarmUp(first_records=20_000 if settled else 2000), list[Drain]()
+    warm_up, drains = WarmUp(first_records=2000), list[Drain]()
     while (records := warm_up.next_records(drains)) is not None:
         drains.append(bench.drain(records))
     return max(drain.rate for drain in drains[-2:])
 
 
-def _estimated(bench: AppBench, capacity: float, executors: int) -> float | None:
+def _estimated(bench: AppBench, capacity: float, executors: int) -> CapacityEstimate | None:
     """What the model says after having seen the executors under some loads."""
     model = CapacityModel(ignored_s=0.0)
     for share in LOADS:
         evaluator = Evaluator(keep_s=LOAD_S, engine=Engine.MICRO_BATCH)
         hold = bench.observe(share * capacity, LOAD_S)
-        for sample in bench.samples(hold.started_s + LOAD_S / 4, hold.ended_s):
+        for sample in bench.samples(hold.started_s + LOAD_S / 8, hold.ended_s):
             evaluator.learn(sample)
         seen = evaluator.evaluate(now_s=hold.ended_s, window_s=LOAD_S, fields=frozenset({"course"}))
         for executor in seen.working_executors:
             model.learn(executor.id, executor.course, age_s=executor.age_s)
         bench.settle()
-    found = model.present(executors)
-    return None if found is None else found.rate
+    return model.present(executors)
+
+
+def _measured(bench: AppBench, about: float) -> Bracket:
+    """As ``headgate measure`` searches, from just below what is expected."""
+    search, steps = RateSearch(start=0.85 * about, growth=1.15, precision=PRECISION), list[Step]()
+    while (rate := search.next_rate(steps)) is not None:
+        steps.append(bench.hold(rate, HOLD_S, lambda step: longer_hold_s(step, hold_s=HOLD_S)))
+        bench.settle()
+    return search.bracket(steps)
