@@ -2,7 +2,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-COVERED := src/headgate/core/*,src/headgate/models/*,src/headgate/policies/*,src/headgate/guards/*,src/headgate/control/*,src/headgate/journal/*,src/headgate/scoring/*
+COVERED := src/headgate/core/*,src/headgate/models/*,src/headgate/packing/*,src/headgate/policies/*,src/headgate/guards/*,src/headgate/control/*,src/headgate/journal/*,src/headgate/scoring/*
 
 .PHONY: demo test check bench soak clean
 
