@@ -20,6 +20,7 @@ _COMMANDS = {
     "decide": "decide",
     "demo": "demo",
     "measure": "measure",
+    "pack": "pack",
     "pause": "levers",
     "pin": "levers",
     "policies": "policies",
