@@ -32,9 +32,8 @@ def read_rates(path: Path) -> list[RateStep]:
         try:
             step, speed = int(step_text), float(speed_text)
         except ValueError:
-            raise UserMistake(
-                f"{where}: '{step_text},{partition},{speed_text}' has no numbers; write 0,p1,1500"
-            ) from None
+            given = f"{step_text},{partition},{speed_text}"
+            raise UserMistake(f"{where}: '{given}' has no numbers where they belong; write 0,p1,1500") from None
         if not partition:
             raise UserMistake(f"{where}: the partition has no name; give it one")
         if not 0 <= speed < math.inf:
