@@ -9,7 +9,7 @@ import pytest
 
 from headgate.cli import run_cli
 from headgate.core.allocation import Bounds
-from headgate.experiments import EXPERIMENTS, Runner, daedalus, elastic_functions
+from headgate.experiments import EXPERIMENTS, Runner, consumer_group, daedalus, elastic_functions, packing_view
 from headgate.experiments.page import reproduction_page
 from headgate.experiments.reproduction import Arm, Figure, Job, Published, Row
 from headgate.experiments.trials import averaged, observe
@@ -114,7 +114,7 @@ def test_the_whole_experiment_in_a_short_form(monkeypatch: pytest.MonkeyPatch, t
         begun.append((what, count))
         return lambda: None
 
-    found = EXPERIMENTS["daedalus"](Runner(repetitions=1, begin=begin), NOWHERE)
+    found = EXPERIMENTS["daedalus"].reproduce(Runner(repetitions=1, begin=begin), NOWHERE)
     assert [section.title for section in found.sections][-2:] == ["Word count on Kafka Streams", "Against Phoebe"]
     assert [len(section.rows) for section in found.sections] == [4, 4, 4, 4, 4, 2]
     assert len(found.beyond) == 6
@@ -132,7 +132,7 @@ def test_elastic_functions_in_a_short_form(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(elastic_functions, "RATES", (1.0, 4.0))
     short = partial(elastic_functions.ImagesJob, rates=(1.0, 4.0))
     monkeypatch.setattr(elastic_functions, "ImagesJob", short)
-    found = EXPERIMENTS["elastic-functions"](Runner(repetitions=1), NOWHERE)
+    found = EXPERIMENTS["elastic-functions"].reproduce(Runner(repetitions=1), NOWHERE)
     (section,) = found.sections
     threshold, ds2, path, _ = section.rows
     assert threshold.mean_s is not None
@@ -147,6 +147,24 @@ def test_elastic_functions_in_a_short_form(monkeypatch: pytest.MonkeyPatch, tmp_
     assert foreseen.rows[0].policy == "threshold-backlog:forecast_s=60"
     assert "instances" in foreseen.notes[0]
     for words in ("Backlog of each operator", "resize-to-store", "Latency over time", "23 s"):
+        assert words in text
+
+
+def test_packing_in_a_short_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the steps: what was published shows nevertheless."""
+    monkeypatch.setattr(consumer_group, "STEPS", 60)
+    monkeypatch.setattr(consumer_group, "STARTS", {"random": None, "50 %": 50})
+    monkeypatch.setattr(packing_view, "STARTS", {"random": None, "50 %": 50})
+    experiment = EXPERIMENTS["consumer-group"]
+    found = experiment.reproduce(Runner(repetitions=1), NOWHERE)
+    assert isinstance(found, consumer_group.PackingReproduction)
+    assert all(abs(share) < 0.2 for _, share in found.deviations.values())
+    at_25 = found.of("random", 25)
+    assert {"mwf", "mbf", "mbfp"} <= set(at_25.front)
+    assert at_25.rscore["mwf"] == min(at_25.rscore.values())
+    assert found.to_document()["streams"][5]["algorithms"]["mwf"]["published"] == {"cbs": 0.088, "rscore": 15.0}
+    text = experiment.page(found)
+    for words in ("Pareto fronts", "Beside the published figures", "δ = 25", "On the front: "):
         assert words in text
 
 

@@ -13,7 +13,7 @@ from headgate.cli.output import Output, everywhere
 from headgate.cli.params import FILE
 from headgate.errors import UserMistake, nearest
 from headgate.experiments import EXPERIMENTS, Runner
-from headgate.experiments.page import reproduction_tables, write_reproduction
+from headgate.report.frame import write_page
 from headgate.report.progress import progress
 from headgate.wiring.specs import check_writable
 
@@ -31,7 +31,10 @@ from headgate.wiring.specs import check_writable
 @click.option("-o", "--output", "page", type=FILE, help="Write a page with the paper's figures (HTML).")
 @everywhere
 def reproduce(*, paper: str, repetitions: int, traces: Path, page: Path | None, output: Output) -> None:
-    """Run a paper's experiment again, in virtual time, beside what was published."""
+    """Run a paper's experiment again, in virtual time, beside what was published.
+
+    PAPER is consumer-group, daedalus or elastic-functions.
+    """
     if paper not in EXPERIMENTS:
         raise UserMistake(f"there is no experiment of a paper '{paper}'{nearest(paper, EXPERIMENTS)}")
     if page is not None:
@@ -49,11 +52,12 @@ def reproduce(*, paper: str, repetitions: int, traces: Path, page: Path | None, 
             advance = bar[0].enter_context(progress(short, count, console=output.err, quiet=output.quiet))
             return lambda: advance(1)
 
-        found = EXPERIMENTS[paper](Runner(repetitions=repetitions, first_seed=output.seed, begin=begin), traces)
+        experiment = EXPERIMENTS[paper]
+        found = experiment.reproduce(Runner(repetitions=repetitions, first_seed=output.seed, begin=begin), traces)
     if page is not None:
-        write_reproduction(found, page)
+        write_page(experiment.page(found), page)
         output.say(f"page: {page}")
     if output.as_json:
         output.document(found.to_document())
-    output.show(reproduction_tables(found))
+    output.show(experiment.tables(found))
     output.show(found.verdict)

@@ -1,20 +1,46 @@
-"""The papers' own experiments, run again in the simulator beside the figures that they published.
+"""The papers' own experiments, run again beside the figures that they published.
 
-One module a paper; what all of them share is in ``reproduction`` (what an experiment consists of), ``trials`` (how its
-simulations are run and read) and ``page`` (how it is shown).
+One module a paper; what several of them share is in ``reproduction`` (what an experiment with simulated apps consists
+of), ``trials`` (how its simulations are run and read) and ``page`` (how it is shown).
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
-from headgate.experiments import daedalus, elastic_functions
+from rich.console import RenderableType
+
+from headgate.experiments import consumer_group, daedalus, elastic_functions
+from headgate.experiments.packing_view import packing_page, packing_tables
+from headgate.experiments.page import reproduction_page, reproduction_tables
 from headgate.experiments.reproduction import Reproduction
 from headgate.experiments.trials import Runner
 
-__all__ = ["EXPERIMENTS", "Reproduction", "Runner"]
+__all__ = ["EXPERIMENTS", "Experiment", "Found", "Reproduction", "Runner"]
 
-EXPERIMENTS: dict[str, Callable[[Runner, Path], Reproduction]] = {
-    "daedalus": daedalus.reproduce,
-    "elastic-functions": elastic_functions.reproduce,
+
+class Found(Protocol):
+    """What came of an experiment."""
+
+    @property
+    def verdict(self) -> str: ...
+
+    def to_document(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """How it is run, and how what comes of it is shown."""
+
+    reproduce: Callable[[Runner, Path], Found]
+    """Given what runs its trials, and a folder with recorded workloads."""
+    tables: Callable[[Any], RenderableType]
+    page: Callable[[Any], str]
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "consumer-group": Experiment(consumer_group.reproduce, packing_tables, packing_page),
+    "daedalus": Experiment(daedalus.reproduce, reproduction_tables, reproduction_page),
+    "elastic-functions": Experiment(elastic_functions.reproduce, reproduction_tables, reproduction_page),
 }
-"""Each takes what runs its simulations, and a folder with recorded workloads, and says what came of it."""

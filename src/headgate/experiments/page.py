@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from html import escape
-from pathlib import Path
 
 import numpy as np
 from rich import box
@@ -20,7 +19,7 @@ from headgate.report.axes import Mark, Scale, value_scale
 from headgate.report.charts import run_colour
 from headgate.report.course import Course
 from headgate.report.figure import Figure, Line, render
-from headgate.report.frame import framed, said, text_table, write_page
+from headgate.report.frame import framed, said, text_table
 from headgate.report.wording import UNKNOWN, mean_count, number, seconds, share, tight
 
 _RECOVERY_COLUMNS = ("policy", "rescales watched", "predicted", "measured", "within prediction", "off by")
@@ -33,10 +32,6 @@ def reproduction_tables(found: Reproduction) -> RenderableType:
         *(_terminal_sweep(sweep) for sweep in found.sweeps),
         *(Text(f"- {note}") for note in found.notes),
     )
-
-
-def write_reproduction(found: Reproduction, path: Path) -> None:
-    write_page(reproduction_page(found), path)
 
 
 def reproduction_page(found: Reproduction) -> str:
