@@ -135,8 +135,9 @@ def _line(figure: Figure, line: Line) -> str:
         d = "".join(_area(across[run], down[run], step=line.step) for run in runs)
         return f'<path class="area {line.colour}" data-label="{label}" d="{d}"/>'
     d = "".join(_path(across[run], down[run], step=line.step) for run in runs)
-    dash = f" {line.dash}" if line.dash else ""
-    return f'<path class="line {line.colour}{dash}" data-label="{label}" d="{d}"/>'
+    # A single point is there to be seen, not to be a speck.
+    look = f" {line.dash}" if line.dash else " dot" if len(values) == 1 else ""
+    return f'<path class="line {line.colour}{look}" data-label="{label}" d="{d}"/>'
 
 
 def _known_runs(values: Floats) -> list[slice]:
