@@ -15,6 +15,7 @@ from benchmarks import (
     journals,
     memory,
     operator_graphs,
+    packing,
     parallelism,
     production,
     selectivities,
@@ -24,6 +25,7 @@ from benchmarks import (
 MEASUREMENTS = {
     "decisions": decisions.run,
     "operator-graphs": operator_graphs.run,
+    "packing": packing.run,
     "memory": memory.run,
     "capacity": capacity.run,
     "forecasting": forecasting.run,
