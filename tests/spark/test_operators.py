@@ -311,6 +311,34 @@ def test_an_executor_killed_in_mid_batch_leaves_the_last_sink_exact(chain: Chain
     assert set(kept) == {(number % PARTITIONS, number // PARTITIONS) for number in range(chain.sent)}
 
 
+def test_an_operator_that_is_started_later_joins_the_app_and_leaves_it_when_it_is_stopped(chain: Chain) -> None:
+    auditor = headgate.operator(
+        chain.spark,
+        name=f"auditor-{chain.records}",
+        transform=read_messages,
+        reads=chain.hashed,
+        sink=headgate.ParquetSink(chain.folder / "audited"),
+        kafka=chain.kafka,
+        checkpoint=chain.folder / "auditor",
+        trigger_s=0.5,
+    )
+
+    def names() -> set[str]:
+        return {operator.name for operator in chain.samples[-1].operators}
+
+    try:
+        chain.until(lambda: auditor.name in names(), what="the newcomer in a sample")
+        assert chain.operator(auditor.name).upstream == (chain.hasher.name,)
+        assert chain.agent.describe().graph[auditor.name].scalable
+        chain.order(**{auditor.name: 3})
+        assert auditor.parallelism == 3
+    finally:
+        auditor.stop()
+    chain.until(lambda: auditor.name not in names(), what="it to be gone")
+    assert names() == {chain.hasher.name, chain.keeper.name}
+    assert not chain.agent.ended
+
+
 def test_a_stateful_operator_goes_on_with_the_partitions_of_its_first_batch(
     chain: Chain, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -186,7 +186,10 @@ class DriverAgent:
             except UserMistake as error:
                 log.warning("operator '%s' is left out of the app: %s", name, error)
                 continue
-            self._queries.append(newcomer.view)
+            # One of that name may have ended before, and have been started again.
+            self._queries = [*(query for query in self._queries if query.name != name), newcomer.view]
+            self._ended.pop(name, None)
+            self._collector.leave(name)
             self._collector.join(newcomer.view, probe=newcomer.arrivals)
             self._roster.operator(self._now_s(), name, joined=True)
 

@@ -47,6 +47,7 @@ class Collector:
         self._group = group or OperatorGroup([query.name for query in queries])
         probes = probes or {}
         self._probe_every_s = probe_every_s
+        self._awaited: set[str] = set()
         self.readers = [
             QueryReader(query, probe=probes.get(query.name), probe_every_s=probe_every_s) for query in queries
         ]
@@ -56,8 +57,9 @@ class Collector:
         self._last_s = float("-inf")
 
     def join(self, query: QueryView, *, probe: ArrivalProbe | None) -> None:
-        """Measure one more query."""
+        """Measure one more query, as soon as it has something to tell: the others are not kept waiting."""
         self.readers.append(QueryReader(query, probe=probe, probe_every_s=self._probe_every_s))
+        self._awaited.add(query.run_id)
         self._ledger.watch(query.run_id)
 
     def leave(self, name: str) -> None:
@@ -79,8 +81,11 @@ class Collector:
         active = self._gateway.active_stages() if any(fact.tasks_running for fact in facts) else ()
         now_s = max(self._now_s(), self._last_s + 1e-3)
         by_run, by_executor = self._ledger.running_s(active, now_s)
+        self._awaited -= {reader.query.run_id for reader in self.readers if reader.knows_position}
         answers = [
-            reader.operator(self._ledger, running_s=by_run.get(reader.query.run_id, 0.0)) for reader in self.readers
+            reader.operator(self._ledger, running_s=by_run.get(reader.query.run_id, 0.0))
+            for reader in self.readers
+            if reader.query.run_id not in self._awaited
         ]
         self._last_s = now_s
         return Measurement(

@@ -216,6 +216,14 @@ class TestComingAndGoing:
         rig.order(rank=3)
         assert rig.set()["rank"] == 3
 
+    def test_one_that_has_not_finished_a_batch_does_not_keep_the_others_waiting(self) -> None:
+        rig = Rig()
+        query = self.start(rig, FakeOperator("rank", reads=("counts",)))
+        query.events.clear()
+        assert "rank" not in rig.set()
+        query.events.append(progress(0, at_s=995, source=records(0, 40), run_id="rank"))
+        assert "rank" in rig.set()
+
     def test_one_that_would_close_a_circle_is_left_out_and_named(self, caplog: pytest.LogCaptureFixture) -> None:
         rig = Rig()
         self.start(rig, FakeOperator("loop", reads=("counts",), writes="lines"))
@@ -234,6 +242,21 @@ class TestComingAndGoing:
         # An order that was decided on before that is obeyed as far as it can be.
         rig.order(filter=3, split=2)
         assert rig.set() == {"count": 4, "split": 2}
+
+    def test_one_that_is_started_again_is_back(self) -> None:
+        rig = Rig()
+        rig.queries[2].current = QueryState(active=False)
+        rig.agent.collect()
+        assert "filter" not in rig.set()
+        self.start(rig, FakeOperator("filter", reads=("words",), writes="kept"))
+        for _ in range(3):
+            sample = rig.agent.collect()
+            assert {operator.name for operator in sample.operators} == {"count", "split", "filter"}
+        assert rig.agent.describe().graph["count"].upstream == ("filter",)
+        for query in (*rig.queries[:2], rig.agent._queries[-1]):
+            query.current = QueryState(active=False)  # type: ignore[attr-defined]
+        rig.agent.collect()
+        assert rig.agent.ended
 
     def test_one_that_failed_stays_in_sight(self) -> None:
         rig = Rig()
