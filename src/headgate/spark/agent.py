@@ -11,9 +11,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from headgate.core.allocation import Bounds
 from headgate.core.knowledge import AppDescription, Engine
@@ -21,15 +21,15 @@ from headgate.core.ports import Order
 from headgate.core.sample import Sample
 from headgate.errors import HeadgateError, Permanent, StaleEpoch, StreamEnded, UserMistake
 from headgate.spark.collector import Collector
+from headgate.spark.discovery import Discovery, Newcomer, TopicProbe, arrivals_of, no_probe, shared, topics_of
 from headgate.spark.executors import Reconciler
-from headgate.spark.facts import Gateway, OperatorControl, QueryState, QueryView
+from headgate.spark.facts import Gateway, QueryState, QueryView
 from headgate.spark.gateway import PySparkQuery, SparkGateway, session_of
 from headgate.spark.operator_group import OperatorGroup
-from headgate.spark.operators import operator_of, started_operators
+from headgate.spark.operators import operator_of
 from headgate.spark.queries import ArrivalProbe
 from headgate.spark.roster import Roster
 from headgate.spark.session_check import check_session, cores_per_executor, detect_cluster, locality_wait, size_limit
-from headgate.spark.trace_probe import trace_probe
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -38,25 +38,6 @@ log = logging.getLogger(__name__)
 
 _ORDERS_REMEMBERED = 1024
 _JOIN_THREAD_WITHIN_S = 30.0
-
-
-class TopicProbe(Protocol):
-    """Makes the probe of some topics, given the options by which Spark reaches their brokers, or none."""
-
-    def __call__(self, options: Mapping[str, str], topics: Sequence[str], /) -> ArrivalProbe | None: ...
-
-
-class Newcomer(NamedTuple):
-    """An operator that was started while its app is running."""
-
-    view: QueryView
-    operator: OperatorControl
-    arrivals: ArrivalProbe | None = None
-    output: ArrivalProbe | None = None
-
-
-def _no_probe(options: Mapping[str, str], topics: Sequence[str]) -> ArrivalProbe | None:  # noqa: ARG001
-    return None
 
 
 class DriverAgent:
@@ -308,7 +289,7 @@ class SparkAgent(DriverAgent):
         reconcile_every_s: float = 2.0,
         sample_offsets_every_s: float = 1.0,
         probes: Mapping[str, ArrivalProbe] | None = None,
-        topic_probe: TopicProbe = _no_probe,
+        topic_probe: TopicProbe = no_probe,
         now_s: Callable[[], float] = time.time,
     ) -> None:
         if not queries:
@@ -317,8 +298,8 @@ class SparkAgent(DriverAgent):
         check_session(session, bounds)
         gateway = SparkGateway(session)
         views = [PySparkQuery(query, gateway=gateway) for query in queries]
-        topic_probe = _shared(topic_probe)
-        known = {view.name: _arrivals(view.source_options(), topic_probe, now_s=now_s) for view in views}
+        topic_probe = shared(topic_probe)
+        known = {view.name: arrivals_of(view.source_options(), topic_probe, now_s=now_s) for view in views}
         operators = [operator for query in queries if (operator := operator_of(query)) is not None]
         outputs = {
             operator.name: topic_probe(operator.topic_options, (operator.writes,))
@@ -328,7 +309,7 @@ class SparkAgent(DriverAgent):
         group = OperatorGroup(
             [view.name for view in views],
             operators,
-            reads={view.name: _topics(view.source_options()) for view in views},
+            reads={view.name: topics_of(view.source_options()) for view in views},
             outputs={name: probe for name, probe in outputs.items() if probe is not None},
             probe_every_s=sample_offsets_every_s,
         )
@@ -351,66 +332,9 @@ class SparkAgent(DriverAgent):
             probes={name: probe for name, probe in known.items() if probe is not None} | dict(probes or {}),
             group=group,
             state_waits=locality_wait(session),
-            discover=_Discovery(gateway, topic_probe, now_s) if operators else None,
+            discover=Discovery(gateway, topic_probe, now_s) if operators else None,
             now_s=now_s,
         )
-
-
-def _shared(make: TopicProbe) -> TopicProbe:
-    """One probe for a topic that one operator writes and another reads."""
-    made: dict[tuple[str, tuple[str, ...]], ArrivalProbe | None] = {}
-
-    def probe(options: Mapping[str, str], topics: Sequence[str]) -> ArrivalProbe | None:
-        key = (options.get("kafka.bootstrap.servers", ""), tuple(topics))
-        if key not in made:
-            made[key] = make(options, topics)
-        return made[key]
-
-    return probe
-
-
-def _arrivals(
-    sources: Sequence[Mapping[str, str]], topic_probe: TopicProbe, *, now_s: Callable[[], float]
-) -> ArrivalProbe | None:
-    """The probe of a query's only source, if that is a trace or whole topics."""
-    known = trace_probe(sources, now_s=now_s)
-    if known is not None or len(sources) != 1:
-        return known
-    topics = _topics(sources)
-    return topic_probe(sources[0], topics) if topics else None
-
-
-def _topics(sources: Sequence[Mapping[str, str]]) -> list[str]:
-    """Topics that a query is seen to read."""
-    named = [topic.strip() for source in sources for topic in source.get("subscribe", "").split(",")]
-    return [topic for topic in named if topic]
-
-
-class _Discovery:
-    """Finds operators that are started in this process from now on and are connected with an app."""
-
-    def __init__(self, gateway: SparkGateway, topic_probe: TopicProbe, now_s: Callable[[], float]) -> None:
-        self._gateway = gateway
-        self._topic_probe = topic_probe
-        self._now_s = now_s
-        # Whoever was there and was not named was left out on purpose.
-        self._seen = {str(operator.query.runId) for operator in started_operators()}
-
-    def __call__(self, group: OperatorGroup) -> Iterator[Newcomer]:
-        strangers = {str(each.query.runId): each for each in started_operators()}
-        for run_id in self._seen.intersection(strangers):
-            del strangers[run_id]
-        while found := {run_id: each for run_id, each in strangers.items() if group.belongs(each)}:
-            for run_id, operator in found.items():
-                self._seen.add(run_id)
-                del strangers[run_id]
-                view, writes = PySparkQuery(operator.query, gateway=self._gateway), operator.writes
-                yield Newcomer(
-                    view,
-                    operator,
-                    _arrivals(view.source_options(), self._topic_probe, now_s=self._now_s),
-                    None if writes is None else self._topic_probe(operator.topic_options, (writes,)),
-                )
 
 
 def _cores(gateway: Gateway) -> int:

@@ -13,7 +13,8 @@ from headgate.core.knowledge import AppDescription, Engine
 from headgate.core.ports import Order
 from headgate.core.sample import EventKind, OperatorSample
 from headgate.errors import StaleEpoch, Temporary, UserMistake
-from headgate.spark.agent import DriverAgent, Newcomer
+from headgate.spark.agent import DriverAgent
+from headgate.spark.discovery import Newcomer
 from headgate.spark.facts import QueryState
 from headgate.spark.operator_group import OperatorGroup
 
