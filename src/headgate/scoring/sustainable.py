@@ -33,9 +33,8 @@ _COUNTED_RECORDS = 2.0
 _LEAP = 8.0
 _RECORDS_SHARE = 0.4
 """Share of a backlog's time that must be its records', so that its rate says something about them."""
-_LONG_HOLD_S, _LONGEST_HOLD_S = 75.0, 240.0
-_LONGER = 8.0
-"""A rate may be held for so many times as long as was thought at first: slow chains take several batches to fill."""
+_LONGEST_HOLD_S = 240.0
+"""Slow chains take many batches to fill, and these lengthen meanwhile."""
 _TELLING_BATCHES = 12
 """After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
 _BATCHES_PER_OPERATOR = 3
@@ -131,7 +130,7 @@ class Step:
 
 def longest_hold_s(hold_s: float) -> float:
     """For how long a rate may be held if it was to be held for so long at first."""
-    return max(hold_s, min(_LONGEST_HOLD_S, max(_LONG_HOLD_S, _LONGER * hold_s)))
+    return max(hold_s, _LONGEST_HOLD_S)
 
 
 def longer_hold_s(step: Step, *, hold_s: float) -> float | None:
