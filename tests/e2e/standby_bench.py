@@ -74,12 +74,18 @@ class StandbyBench:
     agent: RecordingAgent
     folder: Path
     takeover_s: float
+    kafka: str | None = None
+    """Brokers by which a leader is found; each controller then has a journal of its own."""
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    started: int = 0
 
     def start(self) -> None:
         """One more controller."""
         command = [sys.executable, "-m", "headgate", "control", "--app", APP, "--standby", "--quiet"]
-        command += ["--takeover", f"{self.takeover_s}s", "--journal", str(self.folder / "watched.db")]
+        own = f"-{self.started}" if self.kafka is not None else ""
+        command += ["--takeover", f"{self.takeover_s}s", "--journal", str(self.folder / f"watched{own}.db")]
+        command += [] if self.kafka is None else ["--kafka", self.kafka]
+        self.started += 1
         command += ["--policy", "threshold-busy:low=0.3,high=0.6,period_s=1,window_s=2", "--sampling-interval", "0.5s"]
         with (self.folder / "controllers.log").open("ab") as log:
             self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
@@ -94,6 +100,11 @@ class StandbyBench:
         """Until a newer leader has made itself known; when it did."""
         wait_until(lambda: self.agent.epoch > epoch, what=f"an epoch after {epoch}")
         return next(time_s for time_s, each in self.agent.accepted if each > epoch)
+
+    def wait_for_orders(self, count: int) -> None:
+        """So many more than there are now."""
+        before = len(self.agent.accepted)
+        wait_until(lambda: len(self.agent.accepted) >= before + count, what=f"{count} more orders")
 
     def kill(self) -> float:
         """End the leader; how long it took until another led."""
@@ -124,7 +135,9 @@ def wait_until(reached: Callable[[], bool], *, what: str) -> None:
 
 
 @contextlib.contextmanager
-def standby_bench(folder: Path, *, takeover_s: float, duration_s: int = 3600) -> Iterator[StandbyBench]:
+def standby_bench(
+    folder: Path, *, takeover_s: float, duration_s: int = 3600, kafka: str | None = None
+) -> Iterator[StandbyBench]:
     """With a load that swells and ebbs every twenty seconds, so that there is always something to order."""
     seconds = np.arange(duration_s)
     rates = 20_000 * (1 + np.sin(2 * np.pi * seconds / 20))
@@ -139,7 +152,7 @@ def standby_bench(folder: Path, *, takeover_s: float, duration_s: int = 3600) ->
     agent = RecordingAgent(app)
     server = AgentServer(agent, app=APP)
     server.start()
-    bench = StandbyBench(agent, folder, takeover_s)
+    bench = StandbyBench(agent, folder, takeover_s, kafka)
     try:
         with register(role="agent", app=APP, address=server.address, token=server.token):
             yield bench

@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "e2e"))
 
-from standby_bench import standby_bench, wait_until
+from standby_bench import standby_bench
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
@@ -31,8 +31,7 @@ def test_twenty_leaders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
                 bench.start()
             else:
                 took["stopped"].append(bench.pause())
-            orders = len(bench.agent.accepted)
-            wait_until(lambda orders=orders: len(bench.agent.accepted) > orders, what="an order of the new leader")
+            bench.wait_for_orders(1)
     epochs = [epoch for _, epoch in bench.agent.accepted]
     with capsys.disabled():
         for how, times in took.items():

@@ -8,21 +8,27 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.extras import extras_installed
 from headgate.cli.output import Output, everywhere
 from headgate.cli.params import DURATION, FILE
 from headgate.control.clock import WallClock
 from headgate.control.leading import Leading, Term
 from headgate.control.loop import Loop
 from headgate.control.training import TrainingProcess
+from headgate.core.ports import Journal
 from headgate.errors import UserMistake
 from headgate.journal import SqliteJournal
-from headgate.link import ControlServer, FollowedAgent, check_port, find, lease_path, register
-from headgate.link.lease import TAKEOVER_S, FileLease
+from headgate.link import ControlServer, FollowedAgent, check_port, find, register
+from headgate.link.lease import TAKEOVER_S
 from headgate.wiring.specs import check_writable, make_guards, make_loop, make_policy
+from headgate.wiring.standby import standing_by
+
+if TYPE_CHECKING:
+    from headgate.kafka.settings import KafkaSettings
 
 _SHORTEST_TAKEOVER_S = 1.0
 
@@ -35,7 +41,11 @@ _SHORTEST_TAKEOVER_S = 1.0
 @click.option("--sampling-interval", "sampling_interval_s", type=DURATION, default="1s", show_default=True)
 @click.option("--retention", "retention_s", type=DURATION, help="How long the journal keeps samples and ticks.")
 @click.option("--dry-run", is_flag=True, help="Decide without acting.")
-@click.option("--standby", is_flag=True, help="Wait while another controller of this machine leads, and take over.")
+@click.option("--standby", is_flag=True, help="Wait while another controller leads, and take over when it is gone.")
+@click.option(
+    "--kafka", "bootstrap", metavar="HOST:PORT", help="Brokers by which controllers on several machines find a leader."
+)
+@click.option("--client-config", type=FILE, help="Settings of Kafka's clients, for secured clusters.")
 @click.option(
     "--takeover",
     "takeover_s",
@@ -58,6 +68,8 @@ def control(
     retention_s: float | None,
     dry_run: bool,
     standby: bool,
+    bootstrap: str | None,
+    client_config: Path | None,
     takeover_s: float,
     port: int,
     follow_stdin: bool,
@@ -71,10 +83,13 @@ def control(
     check_port(port, what=f"the controller of '{entry.app}'")
     if takeover_s < _SHORTEST_TAKEOVER_S:
         raise UserMistake(f"--takeover {takeover_s:g}s is too short; give {_SHORTEST_TAKEOVER_S:g}s or more")
+    if bootstrap is not None and not standby:
+        raise UserMistake("--kafka says how controllers find a leader; give --standby as well")
+    kafka = None if bootstrap is None else _kafka(bootstrap, client_config)
     agent = FollowedAgent(entry)
 
-    def begin(epoch: int | None) -> _Term:
-        journal = SqliteJournal(journal_path, retention_s=retention_s)
+    def begin(epoch: int | None, shared: Callable[[Journal], Journal]) -> _Term:
+        journal = shared(SqliteJournal(journal_path, retention_s=retention_s))
         loop = make_loop(
             agent,
             policy=made_policy,
@@ -90,7 +105,11 @@ def control(
         return _Term(loop, journal, app=entry.app, port=port, say=lambda: output.say(f"{said} with {policy}"))
 
     said = f"controlling app '{entry.app}'"
-    controller: Term | Leading = begin(None) if not standby else _leading(agent, entry.app, takeover_s, begin)
+    controller: Term | Leading
+    if standby:
+        controller = standing_by(agent, begin, app=entry.app, takeover_s=takeover_s, kafka=kafka)
+    else:
+        controller = begin(None, lambda journal: journal)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: controller.stop())
     if follow_stdin:
@@ -102,7 +121,7 @@ def control(
 class _Term:
     """A loop with its journal and its levers."""
 
-    def __init__(self, loop: Loop, journal: SqliteJournal, *, app: str, port: int, say: Callable[[], None]) -> None:
+    def __init__(self, loop: Loop, journal: Journal, *, app: str, port: int, say: Callable[[], None]) -> None:
         self._loop = loop
         self._journal = journal
         self._app = app
@@ -124,8 +143,10 @@ class _Term:
         self._loop.stop()
 
 
-def _leading(agent: FollowedAgent, app: str, takeover_s: float, begin: Callable[[int], Term]) -> Leading:
-    return Leading(FileLease(lease_path(app), takeover_s=takeover_s), agent=agent, begin=begin)
+def _kafka(bootstrap: str, client_config: Path | None) -> KafkaSettings:
+    with extras_installed("kafka"):
+        from headgate.kafka.settings import KafkaSettings
+    return KafkaSettings(bootstrap, {} if client_config is None else KafkaSettings.read_client_config(client_config))
 
 
 def _stop_with_stdin(controller: Term | Leading) -> None:
