@@ -34,6 +34,9 @@ class OperatorGroup:
         outputs: Mapping[str, ArrivalProbe] | None = None,
         probe_every_s: float = 1.0,
     ) -> None:
+        twice = [name for name in queries if list(queries).count(name) > 1]
+        if twice:
+            raise UserMistake(f"query '{twice[0]}' appears twice; give every query a name of its own, and give it once")
         self._operators = {operator.name: operator for operator in operators}
         self._reads = {name: tuple((reads or {}).get(name, ())) for name in queries}
         self._reads |= {name: tuple(operator.reads) for name, operator in self._operators.items()}

@@ -67,6 +67,11 @@ def test_operators_that_feed_each_other_in_a_circle_are_refused() -> None:
         OperatorGroup(["a", "b"], [FakeOperator("a", ("x",), "y"), FakeOperator("b", ("y",), "x")])
 
 
+def test_two_of_one_name_are_refused() -> None:
+    with pytest.raises(UserMistake, match="'orders' appears twice"):
+        OperatorGroup(["orders", "other", "orders"])
+
+
 def test_a_query_that_is_no_operator_is_joined_by_the_topics_that_it_is_seen_to_read() -> None:
     group = OperatorGroup(["split", "audit"], chain()[1:2], reads={"audit": ("words",)})
     assert group.graph["audit"] == OperatorNode(name="audit", upstream=("split",))
