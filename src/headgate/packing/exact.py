@@ -17,7 +17,7 @@ import numpy as np
 
 from headgate.errors import UserMistake
 from headgate.packing.algorithms import Assignment, Speeds, pack
-from headgate.packing.scores import bins
+from headgate.packing.scores import bins, rscore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +87,9 @@ def best_packing(
     assignment = {name: consumers[place] for name, place in zip(items, chosen.tolist(), strict=True)}
     free = (number for number in range(1, len(speeds) + used + 1) if number not in set(assignment.values()))
     assignment |= {name: next(free) for name in large}
-    bound = found.mip_dual_bound if found.mip_dual_bound is not None else 0.0
+    bound = (found.mip_dual_bound or 0.0) + len(large)
+    objective = bins(assignment) + moves_weigh * rscore(current, assignment, speeds, capacity=capacity)
+    # Without moves it is a number of consumers, and there are no fractions of one.
     return ExactPacking(
-        assignment=assignment,
-        objective=float(found.fun) + len(large),
-        bound=math.ceil(bound - 1e-6) + len(large) if moves_weigh == 0 else bound + len(large),
+        assignment=assignment, objective=objective, bound=bound if moves_weigh else float(math.ceil(bound - 1e-6))
     )
