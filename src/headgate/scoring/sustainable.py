@@ -39,6 +39,8 @@ _TELLING_BATCHES = 12
 """After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
 _BATCHES_PER_OPERATOR = 3
 """Further ones for each further operator: what comes down a chain comes in lumps, and late."""
+_NEAR = 0.85
+"""Share of the limit that is foreseen at which to look first."""
 _ROOM = 0.8
 """Share of the time that batches may fill after a step that follows free time instead of a fixed factor."""
 
@@ -78,6 +80,8 @@ class OperatorCourse:
     longest_batch_s: float | None
     busy: float
     """Share of the time in which it had a batch running."""
+    calm_batch_s: float | None = None
+    """Median duration of the first ones, before much lag could have lengthened them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,9 @@ class Step:
         slope, batch_s = self.worst.lag_slope, self.slowest.batch_s
         if self.outcome is StepOutcome.SUSTAINED:
             return slope > _GROWING
-        few = batch_s is None or self.held_s < self._batches(_FEW_BATCHES) * batch_s
+        # Lag that grows lengthens batches, and would make it ever longer until there are enough of them.
+        calm_s = max((operator.calm_batch_s or batch_s or math.inf for operator in self.operators), default=math.inf)
+        few = batch_s is None or self.held_s < self._batches(_FEW_BATCHES) * min(calm_s, batch_s)
         return self.outcome is StepOutcome.LAG_GREW and (few or slope < _OVERWHELMED)
 
     @property
@@ -155,7 +161,7 @@ def judge(
 ) -> Step:
     """Whether a rate was sustained.
 
-    It was not if the lag of any operator grew, once the first third was over, by more than 5 % of what
+    It was not if the lag of any operator grew, once the first half was over, by more than 5 % of what
     arrived, and ended beyond one and a half batches' intake. A batch's intake is what arrives while the
     slowest operator works on one: what comes down a chain comes in bursts of that size. A rate that the
     producer did not reach was never sustained, but lag that grew nevertheless is conclusive.
@@ -181,9 +187,9 @@ def _reached(asked_rate: float, achieved_rate: float, held_s: float) -> bool:
     return (_REACHED * asked_rate - achieved_rate) * held_s <= _COUNTED_RECORDS
 
 
-def _calm_batch_s(hold: OperatorHold, started_s: float, ended_s: float) -> float:
+def _calm_batch_s(hold: OperatorHold, started_s: float, ended_s: float, *, share: float = 2 / 3) -> float:
     """How long its batches took before much lag could have lengthened them."""
-    early_s = started_s + 2 / 3 * (ended_s - started_s)
+    early_s = started_s + share * (ended_s - started_s)
     early = [batch.duration_s for batch in hold.batches if batch.finished_s <= early_s]
     return median(early) if early else 0.0
 
@@ -198,7 +204,7 @@ def _course(hold: OperatorHold, *, started_s: float, ended_s: float, cycle_s: fl
     running = arrived - _arrived(hold, last_s)
     if not troughs or running > troughs[-1][1]:
         troughs.append((ended_s, running if troughs else arrived - hold.done_records))
-    slope = _slope(troughs, since_s=started_s + span_s / 3, span_s=span_s) / arrival_rate if arrival_rate else 0.0
+    slope = _slope(troughs, since_s=started_s + span_s / 2, span_s=span_s) / arrival_rate if arrival_rate else 0.0
     lag = max(0.0, troughs[-1][1])
     durations = [batch.duration_s for batch in hold.batches]
     return OperatorCourse(
@@ -209,6 +215,7 @@ def _course(hold: OperatorHold, *, started_s: float, ended_s: float, cycle_s: fl
         batch_s=median(durations) if durations else None,
         longest_batch_s=max(durations, default=None),
         busy=min(1.0, (sum(durations) + (0.0 if durations else span_s)) / span_s),
+        calm_batch_s=_calm_batch_s(hold, started_s, ended_s, share=1 / 3) or None,
     )
 
 
@@ -236,6 +243,24 @@ class Drain:
     @property
     def rate(self) -> float:
         return self.records / self.seconds
+
+
+def rate_of_more(drains: Sequence[Drain]) -> float | None:
+    """The rate at which what a larger backlog had more than a smaller one was worked off.
+
+    What every backlog takes, a chain's many batches one after the other and windows' watermarks, is in both.
+
+    >>> rate_of_more([Drain(records=100, seconds=12.0), Drain(records=1100, seconds=17.0)])
+    200.0
+    """
+    largest = max(drains, key=lambda drain: drain.records)
+    smaller = [drain for drain in drains if drain.records <= largest.records / 2]
+    if not smaller:
+        return None
+    before = max(smaller, key=lambda drain: drain.records)
+    quickest_s = min(drain.seconds for drain in drains if drain.records == largest.records)
+    more_s = quickest_s - before.seconds
+    return (largest.records - before.records) / more_s if more_s > 0 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +328,7 @@ class RateSearch:
     precision: float = 0.1
     """How far apart the two ends of the answer may be."""
     most_steps: int = 10
-    least: float = 0.5
+    least: float = 0.1
 
     def bracket(self, steps: Sequence[Step]) -> Bracket:
         grew = [step.rate for step in steps if step.outcome is StepOutcome.LAG_GREW]
@@ -339,13 +364,42 @@ class RateSearch:
         return None if pointless or wanted < self.least else wanted
 
     def _growth(self, steps: Sequence[Step]) -> float:
-        """How much more to try: the longer nothing happens, or the more time batches leave free, the more."""
-        sustained = max(step.rate for step in steps if step.outcome is StepOutcome.SUSTAINED)
+        """How much more to try: the longer nothing happens, or the more time batches leave free, the more.
+
+        Once two rates have made batches of different length, these tell how far it still goes.
+        """
+        held = [step for step in steps if step.outcome is StepOutcome.SUSTAINED]
+        sustained, limit = max(step.rate for step in held), limit_by_batches(held)
+        if limit is not None:
+            return min(2.5, max(1.1, (_NEAR if sustained < _NEAR * limit / 1.1 else 1.0) * limit / sustained))
+        if len(held) > 1:
+            # Batches are as long as before, so records are the least of what they take.
+            return 2.0
         below = sustained < self.expected
         rises = sum(step.outcome is StepOutcome.SUSTAINED and (below or step.rate >= self.expected) for step in steps)
         busy = max(operator.busy for operator in steps[-1].operators)
         factor = min(2.5, max(self.growth**2 ** max(0, rises - 2), _ROOM / max(busy, 0.01)))
         return float(max(self.growth, min(factor, self.expected / sustained)) if below else factor)
+
+
+def limit_by_batches(sustained: Sequence[Step]) -> float | None:
+    """The rate beyond which batches would get longer and longer, as two rates show it that were sustained.
+
+    A batch takes a time of its own and a time for each record, and with batches one after the other the next one has
+    what came meanwhile. So what the longer batches of a higher rate had more of records, by how much longer they took,
+    is the rate at which records are worked off. Of several operators the slowest counts; one whose batches are hardly
+    longer than before says nothing.
+    """
+    if len(sustained) < 2:
+        return None
+    before, after = sorted(sustained, key=lambda step: step.rate)[-2:]
+    durations = {operator.name: operator.batch_s for operator in before.operators}
+    found = []
+    for operator in after.operators:
+        short_s, long_s = durations.get(operator.name), operator.batch_s
+        if short_s is not None and long_s is not None and long_s > 1.15 * short_s:
+            found.append((after.rate * long_s - before.rate * short_s) / (long_s - short_s))
+    return min(found, default=None)
 
 
 def _served(steps: Sequence[Step], rate: float) -> float:

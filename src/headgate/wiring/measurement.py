@@ -17,7 +17,16 @@ from typing import Protocol
 from headgate.config import AppFile
 from headgate.report.wording import number, seconds, share
 from headgate.scoring.scalability import MeasuredSize, Measurement
-from headgate.scoring.sustainable import Bracket, Drain, RateSearch, Step, StepOutcome, WarmUp, longer_hold_s
+from headgate.scoring.sustainable import (
+    Bracket,
+    Drain,
+    RateSearch,
+    Step,
+    StepOutcome,
+    WarmUp,
+    longer_hold_s,
+    rate_of_more,
+)
 from headgate.wiring.loads import production_plan
 
 Say = Callable[[str], None]
@@ -28,6 +37,8 @@ _FIRST_BACKLOG = 500
 """Records to begin with where nothing is known yet."""
 _START_SHARE = 0.7
 """Where to start below the rate at which a backlog was worked off: large batches flatter it."""
+_LESS_OF_MORE = 0.7
+"""What a chain sustains, about, of the rate at which more records in a backlog are worked off."""
 _NEXT_START_SHARE = 0.95
 """Where to start below what executors carried on the next larger size."""
 _NEXT_GROWTH = 1.2
@@ -134,9 +145,12 @@ class Measuring:
         if before is not None and before.rate_per_executor is not None:
             return search(start=_NEXT_START_SHARE * before.rate_per_executor * executors, growth=_NEXT_GROWTH)
         drained_rate = self._warm()
+        more = rate_of_more(self._drains)
         self._say(f"{named}: backlogs are worked off at {number(drained_rate)} records/s")
-        start = _START_SHARE * drained_rate if wishes.start_rate is None else wishes.start_rate
-        return search(start=start, expected=drained_rate)
+        # Under a steady load batches are longer than their own costs make them, but not endless.
+        expected = drained_rate if more is None else max(drained_rate, min(_LESS_OF_MORE * more, 4 * drained_rate))
+        start = _START_SHARE * expected if wishes.start_rate is None else wishes.start_rate
+        return search(start=start, expected=expected)
 
     def _warm(self) -> float:
         warm_up = WarmUp(first_records=self._first_backlog(), most_rate=self._wishes.most_rate)

@@ -21,6 +21,7 @@ from headgate.scoring.sustainable import (
     StepOutcome,
     WarmUp,
     judge,
+    limit_by_batches,
 )
 from headgate.wiring.measurement import Measuring, Wishes
 
@@ -35,19 +36,29 @@ def one_operator(capacity: float, **options: object) -> VirtualBench:
 
 
 def held(
-    rate: float, outcome: StepOutcome, *, slope: float = 0.0, busy: float = 1.0, sent: float | None = None
+    rate: float,
+    outcome: StepOutcome,
+    *,
+    slope: float = 0.0,
+    busy: float = 1.0,
+    sent: float | None = None,
+    batch_s: float = 1.0,
 ) -> Step:
     course = OperatorCourse(
         name="only",
         growing=outcome is StepOutcome.LAG_GREW,
         lag_slope=slope,
         lag_records=0.0,
-        batch_s=1.0,
-        longest_batch_s=1.0,
+        batch_s=batch_s,
+        longest_batch_s=batch_s,
         busy=busy,
     )
     achieved = rate if sent is None else sent
     return Step(asked_rate=rate, achieved_rate=achieved, held_s=12.0, outcome=outcome, operators=(course,))
+
+
+def sustained(rate: float, batch_s: float) -> Step:
+    return held(rate, StepOutcome.SUSTAINED, batch_s=batch_s)
 
 
 class TestSearchOnAQueue:
@@ -218,8 +229,20 @@ class TestNextRate:
 
         assert RateSearch(start=1.0).bracket(steps).exceeded == 150.0
 
+    def test_batches_of_two_rates_tell_where_the_limit_is(self) -> None:
+        """1.5 s with 150 records, 2.5 s with 450: 300 records more take a second longer."""
+        held = [sustained(100.0, 1.5), sustained(180.0, 2.5)]
+        assert limit_by_batches(held) == pytest.approx(300.0)
+        assert RateSearch(start=1.0).next_rate(held) == pytest.approx(0.85 * 300.0)
+        # Near the limit the next one is the limit itself.
+        assert RateSearch(start=1.0).next_rate([sustained(180.0, 2.5), sustained(260.0, 7.5)]) == pytest.approx(300.0)
+
+    def test_as_long_as_batches_are_as_long_as_before_it_goes_on_in_large_steps(self) -> None:
+        assert limit_by_batches([sustained(100.0, 1.2), sustained(130.0, 1.25)]) is None
+        assert RateSearch(start=1.0).next_rate([sustained(100.0, 1.2), sustained(130.0, 1.25)]) == pytest.approx(260.0)
+
     def test_it_ends_when_nothing_lower_makes_sense(self) -> None:
-        assert RateSearch(start=1.0).next_rate([held(0.6, StepOutcome.LAG_GREW, slope=1.0)]) is None
+        assert RateSearch(start=1.0).next_rate([held(0.2, StepOutcome.LAG_GREW, slope=1.0)]) is None
 
     @given(
         outcomes=st.lists(st.sampled_from(StepOutcome), min_size=20, max_size=20),
