@@ -26,6 +26,9 @@ from headgate.policies.foresight import FORECASTERS, Foresight, ForesightMemory,
 
 _LEAST_RATE = 1e-9
 """An instance that takes longer than thirty years for a record has no rate."""
+_BUSY = 0.7
+"""How busy the slots of an operator with state may be."""
+_MOST_SLOTS = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,13 +166,24 @@ def _left_over(operator: OperatorEvaluation, rise: float) -> float:
 
 
 def instances_of(operator: OperatorEvaluation, knowledge: Knowledge) -> int:
-    """How many instances an operator is held to have; those of an operator with state are what there is room for."""
+    """How many instances an operator is held to have; of one with state, how many it needs."""
+    if not operator.scalable:
+        return _needed(operator)
     ordered = knowledge.current.parallelism.get(operator.name)
-    if ordered is not None and ordered >= 1:
-        return ordered
-    if operator.parallelism is None or not operator.scalable:
-        return max(1, min(operator.parallelism or 1, knowledge.current.executors * _cores(knowledge)))
-    return max(1, operator.parallelism)
+    return max(1, ordered or operator.parallelism or 1)
+
+
+def _needed(operator: OperatorEvaluation) -> int:
+    """Slots that an operator keeps busy, with some room.
+
+    One with state has as many tasks as there are partitions of it, on however many slots there are: that it could use
+    them all is no reason to have them.
+    """
+    rates = [rate for rate in (operator.arrival_rate, operator.input_rate) if rate is not None]
+    if not rates or operator.service_time_s is None:
+        return 1
+    slots = math.ceil(min(max(rates) * operator.service_time_s / _BUSY, _MOST_SLOTS))
+    return max(1, slots if operator.parallelism is None else min(slots, operator.parallelism))
 
 
 def service_rate(operator: OperatorEvaluation, instances: int) -> float | None:

@@ -102,7 +102,10 @@ class _Plan:
         too_slow = np.flatnonzero(self.path_s > limit_s)
         if not too_slow.size:
             return
-        free = self._each(lambda known: self._policy.most(known.operator) > known.instances) > 0
+        free = (
+            self._each(lambda known: known.operator.scalable and self._policy.most(known.operator) > known.instances)
+            > 0
+        )
         waiting = free & (self._each(lambda known: _makes_wait(known)) > 0)
         out_of_reach = self._sums(self._each(lambda known: known.floor_s))[too_slow] >= limit_s
         rows = self._ways.rows[too_slow]
@@ -155,7 +158,13 @@ class _Plan:
 
     def _can_spare(self, name: str, slowest_s: float, *, low_s: float) -> bool:
         known = self._known.get(name)
-        if known is None or known.instances < 2 or self.wanted[name] != known.instances or slowest_s >= low_s:
+        if (
+            known is None
+            or not known.operator.scalable
+            or known.instances < 2
+            or self.wanted[name] != known.instances
+            or slowest_s >= low_s
+        ):
             return False
         after_s = slowest_s + known.response_s(known.instances - 1) - known.response_s()
         return after_s <= self._policy.response_s

@@ -49,7 +49,9 @@ class ThresholdBacklog(OperatorPolicy):
                 unknown.append(operator.name)
                 continue
             present = instances_of(operator, knowledge)
-            step = 1 if backlog > self.scale_out else -1 if backlog <= self.scale_in else 0
+            step = 0
+            if operator.scalable:
+                step = 1 if backlog > self.scale_out else -1 if backlog <= self.scale_in else 0
             wanted[operator.name] = max(1, min(self.most(operator), present + step))
             figures[operator.name] = {"backlog": backlog, "instances": present}
         if not wanted:

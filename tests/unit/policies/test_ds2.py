@@ -125,9 +125,9 @@ def test_without_traffic_there_is_one_instance_and_the_most_is_the_most() -> Non
 
 
 def test_operators_with_state_are_not_told_but_counted() -> None:
-    operators = [*chain(50.0), operator("state", upstream=("op0",), parallelism=8, true_processing_rate=400.0)]
-    proposal = decided(operators, executors=4, cores_per_executor=2)
-    # Eight slots of it make 400 a second, so 200 take four; with two for the other, three executors of two cores.
+    state = operator("state", upstream=("op0",), parallelism=8, service_time_s=1 / 50)
+    proposal = decided([*chain(50.0), state], executors=4, cores_per_executor=2)
+    # A slot of it makes 50 a second, so 200 take four; with two for the other, three executors of two cores.
     assert proposal.allocation.parallelism == {"op0": 2}
     assert proposal.reasons[0].inputs["operators"]["state"]["needed"] == pytest.approx(4.0)
     assert proposal.allocation.executors == 3

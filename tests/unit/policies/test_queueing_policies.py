@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -115,6 +116,15 @@ class TestPath:
         assert "1 of 1 paths, as a → b, are beyond 1 s" in proposal.reasons[0].message
         waiting = decided(QueueingPath(), queue("a", rate=5.8, batch_delay_s=3.0), a=3)
         assert waiting.allocation.parallelism == {"a": 4}
+
+    def test_an_operator_with_state_is_counted_with_what_it_needs_and_not_with_all_slots(self) -> None:
+        """4 a second of half a second each keep two slots busy, three with some room, whatever its partitions."""
+        with_state = dataclasses.replace(queue("b", "a"), scalable=False, parallelism=60)
+        for executors in (6, 40):
+            current = Allocation(executors=executors, parallelism={"a": 3})
+            seen = evaluation(operators=[queue("a"), with_state])
+            proposal = QueueingPath(response_s=2.0).decide(seen, knowledge(current=current, bounds=(1, 100)))
+            assert proposal.allocation == Allocation(executors=6, parallelism={"a": 3})
 
     def test_an_operator_of_which_nothing_is_known_is_left_out_of_its_paths(self) -> None:
         unknown = operator("b", upstream=("a",), scalable=True, parallelism=2)
