@@ -30,18 +30,23 @@ def per_second(curve: Sequence[tuple[float, float]], window: Sequence[Sample]) -
     return tuple(np.maximum(0.0, np.diff(at)).tolist())
 
 
-def executor_courses(window: Sequence[Sample], *, at_batch_end: bool) -> Mapping[str, tuple[CoursePoint, ...]]:
-    """What each executor did, step by step, as far as it is known.
+def executor_courses(
+    samples: Sequence[Sample], *, since_s: float, at_batch_end: bool
+) -> Mapping[str, tuple[CoursePoint, ...]]:
+    """What each executor did, step by step, as far as it is known, in the steps that ended after a moment.
 
     Task time grows while a task runs, but its records are counted when its micro-batch has ended. So with micro-batches
     (``at_batch_end``) steps go from the end of a batch to the end of a later one: any other cut would have the time of
-    a batch in one step and its records in the next.
+    a batch in one step and its records in the next. A batch under a load that is too high may be longer than a window,
+    so a step may have begun before it.
     """
     courses: dict[str, list[CoursePoint]] = {}
-    for begin, end in pairwise(_cuts(window, at_batch_end=at_batch_end)):
-        first, last = window[begin], window[end]
+    for begin, end in pairwise(_cuts(samples, at_batch_end=at_batch_end)):
+        first, last = samples[begin], samples[end]
+        if last.time_s <= since_s:
+            continue
         step_s = last.time_s - first.time_s
-        batches_per_s, working = _batches(window[begin + 1 : end + 1], step_s) if at_batch_end else (None, None)
+        batches_per_s, working = _batches(samples[begin + 1 : end + 1], step_s) if at_batch_end else (None, None)
         before = {executor.id: executor for executor in first.executors}
         for now in last.executors:
             then = before.get(now.id)

@@ -31,6 +31,8 @@ from headgate.core.sample import AgentEvent, Batch, ExecutorSample, ExecutorStat
 from headgate.errors import NotReady
 
 _LATENCY_MEMORY_S = 900.0
+_LONGEST_BATCH_S = 120.0
+"""How much longer than a window samples are kept, so that long batches have a beginning."""
 _ON_DEMAND = frozenset({"arrivals_per_s", "finished_per_s", "course", "arrival_scv", "service_scv"})
 """What takes time to find out, and only some policies look at."""
 
@@ -50,7 +52,7 @@ class Evaluator:
         if samples and sample.time_s <= samples[-1].time_s:
             return
         samples.append(sample)
-        oldest_s = sample.time_s - self._keep_s
+        oldest_s = sample.time_s - self._keep_s - (_LONGEST_BATCH_S if self._at_batch_end else 0.0)
         while len(samples) > 2 and samples[1].time_s <= oldest_s:
             samples.popleft()
         for operator in sample.operators:
@@ -103,15 +105,18 @@ class Evaluator:
                 replace(self._operator(operator, window, slots, fields), waiting_instances=waiting.get(operator.name))
                 for operator in newest.operators
             ),
-            executors=_executors(
-                window, executor_courses(window, at_batch_end=self._at_batch_end) if "course" in fields else {}
-            ),
+            executors=_executors(window, self._courses(window[0].time_s) if "course" in fields else {}),
             nodes=tuple(NodeEvaluation(name=n.name, free=n.free, latency_s=n.latency_s) for n in newest.nodes),
             pending_executors=newest.pending_executors,
             window_s=newest.time_s - window[0].time_s,
             age_s=None if self._progress_s is None else max(0.0, now_s - self._progress_s),
             events=events,
         )
+
+    def _courses(self, since_s: float) -> Mapping[str, tuple[CoursePoint, ...]]:
+        # Only where batches are: elsewhere a step begins and ends with the window.
+        kept = [each for each in self._samples if self._at_batch_end or each.time_s >= since_s]
+        return executor_courses(kept, since_s=since_s, at_batch_end=self._at_batch_end)
 
     def _operator(
         self, newest: OperatorSample, window: list[Sample], slots: int, fields: frozenset[str]

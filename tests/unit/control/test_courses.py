@@ -56,11 +56,11 @@ def test_without_two_moments_there_is_no_course(curve: list[tuple[float, float]]
 
 
 def test_an_executor_has_a_point_for_every_ten_seconds() -> None:
-    course = executor_courses(minute(), at_batch_end=False)["a"]
+    course = executor_courses(minute(), since_s=0.0, at_batch_end=False)["a"]
     assert len(course) == 6
     assert all((point.busy, point.rate) == pytest.approx((0.5, 90.0)) for point in course)
     assert {(point.batches_per_s, point.working) for point in course} == {(None, None)}
-    assert "b" not in executor_courses(minute(), at_batch_end=False)
+    assert "b" not in executor_courses(minute(), since_s=0.0, at_batch_end=False)
 
 
 def in_batches() -> list[Sample]:
@@ -83,14 +83,28 @@ def in_batches() -> list[Sample]:
 
 
 def test_with_micro_batches_a_step_ends_with_a_batch_so_that_time_and_records_are_those_of_the_same_one() -> None:
-    course = executor_courses(in_batches(), at_batch_end=True)["a"]
+    course = executor_courses(in_batches(), since_s=0.0, at_batch_end=True)["a"]
     assert course == (CoursePoint(0.75, 100.0, 1 / 12, 0.75),) * 5
-    anywhere = executor_courses(in_batches(), at_batch_end=False)["a"]
+    anywhere = executor_courses(in_batches(), since_s=0.0, at_batch_end=False)["a"]
     assert {point.rate for point in anywhere} != {100.0}
 
 
-def test_a_batch_that_is_longer_than_the_window_makes_no_step() -> None:
-    assert not any(executor_courses(in_batches()[1:12], at_batch_end=True).values())
+def test_a_batch_that_is_longer_than_the_window_counts_where_it_ends() -> None:
+    """Windows of five seconds, batches of twelve."""
+    ended = executor_courses(in_batches()[:26], since_s=20.0, at_batch_end=True)["a"]
+    assert ended == (CoursePoint(0.75, 100.0, 1 / 12, 0.75),)
+    assert executor_courses(in_batches()[:31], since_s=25.0, at_batch_end=True) == {}
+    # Without the end of the batch before it, it is not known where it began.
+    assert executor_courses(in_batches()[13:26], since_s=20.0, at_batch_end=True) == {}
+
+
+def test_an_evaluator_keeps_what_came_before_its_window_for_that() -> None:
+    evaluator = Evaluator(keep_s=6, engine=Engine.MICRO_BATCH)
+    for each in in_batches()[:26]:
+        evaluator.learn(each)
+    seen = evaluator.evaluate(now_s=25.0, window_s=5.0, fields=frozenset({"course"}))
+    assert seen.window_s == 5.0
+    assert len(seen.executors[0].course) == 1
 
 
 def test_only_policies_that_ask_for_it_get_the_course() -> None:
