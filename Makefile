@@ -4,19 +4,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 COVERED := src/headgate/core/*,src/headgate/models/*,src/headgate/packing/*,src/headgate/policies/*,src/headgate/guards/*,src/headgate/control/*,src/headgate/journal/*,src/headgate/scoring/*
 
-# What needs neither broker nor cluster runs on all processors; the rest shares one of each.
-ALONE := src tests/unit tests/contract tests/simulation
-TOGETHER := tests/kafka tests/spark tests/pipelines tests/e2e
-
 .PHONY: demo test check bench soak clean
 
 demo: $(READY)
 	@$(BIN)/headgate demo
 
+# What needs no cluster runs on all processors; the rest shares one.
 test: $(READY)
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/pytest -n auto -m "not soak and not spark" --cov --cov-report= $(ALONE)
-	@$(BIN)/pytest -m "not soak" --cov --cov-append --cov-report= --durations=30 --durations-min=5 $(TOGETHER)
+	@$(BIN)/pytest -n auto --dist loadfile -m "not soak and not spark" --cov --cov-report=
+	@$(BIN)/pytest -m "not soak and spark" --cov --cov-append --cov-report= --durations=30 --durations-min=5
 	@$(BIN)/coverage report --fail-under=90 --include='$(COVERED)'
 
 check: $(READY)

@@ -35,7 +35,7 @@ def test_word_count_is_sized_by_what_was_learned_of_it(tmp_path: Path, monkeypat
     monkeypatch.setenv("HEADGATE_HOME", str(home))
     # More than one executor carries, in batches of some seconds at most, so that there is much to learn from.
     trigger = '"2s"\nrecords_per_trigger = 60000'
-    app = copied("word-count.toml", tmp_path, policy=f'"{SPEC}"', peak="26000", trigger_s=trigger)
+    app = copied("word-count.toml", tmp_path, policy=f'"{SPEC}"', peak="20000", trigger_s=trigger)
     with started(app, home) as process:
         document = finished(process, within_s=350)
     assert document["policy"] == SPEC
