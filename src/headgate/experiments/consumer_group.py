@@ -105,7 +105,9 @@ class PackingReproduction:
     """By start and δ, averaged over the repetitions."""
 
     title = "The consumer group that packs itself, reproduced"
-    source = "Landau, Kafka consumer group autoscaler, University of Porto, 2022, section 4.4.6"
+    source = (
+        "Landau, Event Driven Publish/Subscribe Consumer Group Autoscaling, University of Porto, 2022, section 4.4.6"
+    )
 
     def of(self, start: str, delta: int) -> StreamScores:
         return next(each for each in self.scores if (each.start, each.delta) == (start, delta))
