@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import psutil
 
 # The kernel counts start times in ticks since boot, and the boot time is known to about a second.
 _SAME_START_WITHIN_S = 1.5
+_COMMAND_WITHIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +55,17 @@ def matches(record: ProcessRecord, *, token: str | None = None) -> bool:
             return False
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
-        return token is None or any(token in word for word in process.cmdline())
+        return token is None or any(token in word for word in _words(process))
     except psutil.Error:
         return False
+
+
+def _words(process: psutil.Process) -> list[str]:
+    """Its command line. A process that has just been started, or is about to end, has none for a moment."""
+    deadline_s = time.monotonic() + _COMMAND_WITHIN_S
+    while not (words := process.cmdline()) and time.monotonic() < deadline_s:
+        time.sleep(0.001)
+    return words
 
 
 def end(records: Iterable[ProcessRecord], *, token: str, patience_s: float = 0.0) -> int:
