@@ -15,7 +15,9 @@ from headgate.config import AppFile
 from headgate.control.evaluator import Evaluator
 from headgate.core.knowledge import Engine
 from headgate.models.capacity import CapacityEstimate, CapacityModel
-from headgate.scoring.sustainable import Bracket, Drain, RateSearch, Step, WarmUp, longer_hold_s
+from headgate.scoring.backlogs import Drain, WarmUp
+from headgate.scoring.holds import Step, longer_hold_s
+from headgate.scoring.sustainable import Bracket, RateSearch
 from headgate.wiring.bench import AppBench
 from headgate.wiring.examples import named_app
 

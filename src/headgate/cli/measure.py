@@ -12,7 +12,7 @@ import click
 from headgate.cli.benches import app_to_load, real_bench
 from headgate.cli.output import Output, everywhere
 from headgate.cli.params import DURATION, FILE, RATE
-from headgate.cli.session import _stopped_by_signals
+from headgate.cli.session import stopped_by_signals
 from headgate.errors import UserMistake
 from headgate.report.measured import measurement_table, write_measurement
 from headgate.scoring.scalability import Measurement
@@ -86,7 +86,7 @@ def measure(
         with output.working(f"starting app '{app.name}' …"):
             bench = stack.enter_context(real_bench(app, executors=executors, output=output))
         # Only now, because PySpark takes Ctrl-C for itself while a session starts.
-        bench.heed(stack.enter_context(_stopped_by_signals()))
+        bench.heed(stack.enter_context(stopped_by_signals()))
         measuring = Measuring(bench, wishes, app=app.name, quota=app.cluster.quota, say=output.say)
         with output.working(f"measuring app '{app.name}' …"):
             measurement = measuring.run()

@@ -13,7 +13,7 @@ from headgate.cli.benches import app_to_load, real_bench
 from headgate.cli.measure import SizesParam
 from headgate.cli.output import Output, everywhere
 from headgate.cli.params import DURATION, FILE, RATE
-from headgate.cli.session import _stopped_by_signals
+from headgate.cli.session import stopped_by_signals
 from headgate.config import AppFile
 from headgate.core.profile import Profile
 from headgate.errors import UserMistake
@@ -114,7 +114,7 @@ def profile(
         with output.working(f"starting app '{app.name}' …"):
             real = stack.enter_context(real_bench(app, executors=executors, output=output))
         # Only now, because PySpark takes Ctrl-C for itself while a session starts.
-        real.heed(stack.enter_context(_stopped_by_signals()))
+        real.heed(stack.enter_context(stopped_by_signals()))
         about = {"engine": "spark", "quota": app.cluster.quota, **about}
         profiling = Profiling(real, wishes, app=app.name, about=about, say=output.say)
         with output.working(f"profiling app '{app.name}' …"):

@@ -37,10 +37,17 @@ class Experiment:
     """Given what runs its trials, and a folder with recorded workloads."""
     tables: Callable[[Any], RenderableType]
     page: Callable[[Any], str]
+    on_spark: str | None = None
+    """The module that runs it on real Spark, if there is one: imported only then."""
 
 
 EXPERIMENTS: dict[str, Experiment] = {
     "consumer-group": Experiment(consumer_group.reproduce, packing_tables, packing_page),
     "daedalus": Experiment(daedalus.reproduce, reproduction_tables, reproduction_page),
-    "elastic-functions": Experiment(elastic_functions.reproduce, reproduction_tables, reproduction_page),
+    "elastic-functions": Experiment(
+        elastic_functions.reproduce,
+        reproduction_tables,
+        reproduction_page,
+        on_spark="headgate.experiments.elastic_on_spark",
+    ),
 }

@@ -92,7 +92,7 @@ def reproduce(runner: Runner, traces: Path) -> Reproduction:  # noqa: ARG001 - i
         title="Elastic Pulsar Functions, reproduced",
         source="Russo Russo, Schiazza and Cardellini, ICPE Companion 2021, section 5",
         repetitions=runner.repetitions,
-        verdict=_verdict(section),
+        verdict=verdict(section),
         notes=_notes(),
         sections=(section,),
         beyond=(dataclasses.replace(foreseen, notes=(_effect(section, foreseen),)),),
@@ -114,7 +114,7 @@ def _foreseeing(job: ImagesJob) -> ImagesJob:
 def _effect(without: Section, foreseen: Section) -> str:
     """What foreseeing changes, policy by policy."""
     told = [
-        f"{before.label} {_mean_s(before):.2g} → {_mean_s(after):.2g} s on average, "
+        f"{before.label} {mean_of(before):.2g} → {mean_of(after):.2g} s on average, "
         f"{_longest_s(before):.2g} → {_longest_s(after):.2g} s at most, "
         f"{before.executors.mean:.2f} → {after.executors.mean:.2f} instances"
         for before, after in zip(without.rows, foreseen.rows, strict=True)
@@ -126,14 +126,14 @@ def _longest_s(row: Row) -> float:
     return row.longest_s.mean if row.longest_s is not None else 0.0
 
 
-def _verdict(section: Section) -> str:
+def verdict(section: Section) -> str:
     rows = [row for row in section.rows if row.executors.published is not None]
     instances = [row.label for row in sorted(rows, key=lambda row: row.executors.mean)]
-    responses = [row.label for row in sorted(rows, key=_mean_s, reverse=True)]
+    responses = [row.label for row in sorted(rows, key=mean_of, reverse=True)]
     published = [row.label for row in rows]
     same = [what for what, order in (("instances", instances), ("response time", responses)) if order == published]
     told = "; ".join(
-        f"{row.label} {row.executors.mean:.1f} instances and {_mean_s(row):.2g} s "
+        f"{row.label} {row.executors.mean:.1f} instances and {mean_of(row):.2g} s "
         f"({row.executors.published:g} and {row.mean_s.published if row.mean_s else 0:g} published)"
         for row in rows
     )
@@ -141,7 +141,7 @@ def _verdict(section: Section) -> str:
     return f"{told}. {order}."
 
 
-def _mean_s(row: Row) -> float:
+def mean_of(row: Row) -> float:
     return row.mean_s.mean if row.mean_s is not None else 0.0
 
 

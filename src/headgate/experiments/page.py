@@ -45,7 +45,8 @@ def reproduction_page(found: Reproduction) -> str:
         f"{said(found.verdict)}<ul>{notes}</ul>"
         f"{''.join(_section(section, figures=True) for section in found.sections)}"
         f"{f'<h2>Beyond the paper</h2>{sweeps}{beyond}' if beyond or sweeps else ''}",
-        footer="Made by Headgate in virtual time. Executors are means over time, and all figures means over the "
+        footer=f"Made by Headgate {'in virtual time' if found.virtual else 'on real Spark and Kafka'}. "
+        "Executors are means over time, and all figures means over the "
         "repetitions with the least and the greatest in brackets where they differ. Latency is per record; «p95 over "
         "time» is the mean of the 95th percentiles of 10 s each.",
     )

@@ -161,12 +161,15 @@ class Reproduction:
     beyond: tuple[Section, ...] = ()
     """What the paper left open."""
     sweeps: tuple[Sweep, ...] = ()
+    virtual: bool = True
+    """Whether it was run in the simulator, and not on a real cluster."""
 
     def to_document(self) -> dict[str, Any]:
         return {
             "paper": self.paper,
             "source": self.source,
             "repetitions": self.repetitions,
+            "virtual": self.virtual,
             "verdict": self.verdict,
             "notes": list(self.notes),
             "sections": [_section(section) for section in self.sections],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
+from headgate.core.ports import JournalReader
 from headgate.experiments.reproduction import Arm, Figure, Job, Published, Recoveries, Row, Section
 from headgate.report.course import Course
 from headgate.scoring import Result, RunSeries, score_series
@@ -19,7 +20,7 @@ _WINDOW_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What one simulation has shown."""
+    """What one run has shown."""
 
     result: Result
     p95_over_time_s: float | None
@@ -35,20 +36,25 @@ def observe(trial: tuple[Simulation, str | None], *, first_seed: int = 0) -> See
     """
     simulation, sink = trial
     run = simulation.run()
-    series, result = RunSeries.from_journal(run.journal), run.result
+    return seen_in(run.journal, run.result, sink=sink, drawn=simulation.seed == first_seed)
+
+
+def seen_in(journal: JournalReader, result: Result, *, sink: str | None, drawn: bool) -> Seen:
+    """What the journal of a run shows, simulated or real."""
+    series = RunSeries.from_journal(journal)
     if sink is not None:
         series = series.up_to(sink)
         result = score_series(series, workload=result.workload, scenario=result.scenario, seed=result.seed)
     windows = series.latency_over_time(_WINDOW_S).p95_s
     recoveries = [
         (float(reason.inputs["predicted_s"]), float(reason.inputs["measured_s"]))
-        for tick in run.journal.ticks()
+        for tick in journal.ticks()
         for reason in tick.decision.reasons
         if reason.code == "recovered" and None not in (reason.inputs["predicted_s"], reason.inputs["measured_s"])
     ]
     course = None
-    if simulation.seed == first_seed:
-        told = Course.of(run.journal, label=simulation.policy, result=result, sink=sink)
+    if drawn:
+        told = Course.of(journal, label=result.policy, result=result, sink=sink)
         course = dataclasses.replace(told, decisions=(), events=())
     return Seen(
         result=result,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headgate.scoring.sustainable import Bracket, Drain, Step, StepOutcome
+from headgate.scoring.backlogs import Drain
+from headgate.scoring.holds import Step, StepOutcome
+from headgate.scoring.sustainable import Bracket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

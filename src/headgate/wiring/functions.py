@@ -15,16 +15,16 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 
-from headgate.config import OperatorTable
+from headgate.config import ConsumersTable, OperatorTable
 from headgate.errors import UserMistake, nearest
 
 Transform = Callable[[DataFrame], DataFrame]
 """From records to results."""
 
 
-def operator_function(table: OperatorTable, *, folder: Path) -> Transform:
-    """The function of an operator with its options, checked before any cluster is started for it."""
-    where = f"operator '{table.name}'"
+def operator_function(table: OperatorTable | ConsumersTable, *, folder: Path) -> Transform:
+    """The function of an operator or of consumers with its options, checked before anything is started for it."""
+    where = "consumers" if isinstance(table, ConsumersTable) else f"operator '{table.name}'"
     module, name = _module_of(table, where=where)
     function = getattr(module, name, None)
     if not callable(function):
@@ -41,7 +41,7 @@ def operator_function(table: OperatorTable, *, folder: Path) -> Transform:
     return transform
 
 
-def _module_of(table: OperatorTable, *, where: str) -> tuple[ModuleType, str]:
+def _module_of(table: OperatorTable | ConsumersTable, *, where: str) -> tuple[ModuleType, str]:
     if table.file is not None:
         return imported_file(table.file), table.function
     module, _, name = table.function.partition(":")

@@ -20,6 +20,7 @@ def production_plan(table: ProducerTable, *, first_sequence: int = 0) -> Product
         seed=table.seed,
         keys=table.keys,
         partition_skew=table.partition_skew,
+        partition_drift_s=table.partition_drift_s,
         processes=table.processes,
         first_sequence=first_sequence,
     )

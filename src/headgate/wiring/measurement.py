@@ -16,17 +16,10 @@ from typing import Protocol
 
 from headgate.config import AppFile
 from headgate.report.wording import number, seconds, share
+from headgate.scoring.backlogs import Drain, WarmUp, rate_of_more
+from headgate.scoring.holds import Step, StepOutcome, longer_hold_s
 from headgate.scoring.scalability import MeasuredSize, Measurement
-from headgate.scoring.sustainable import (
-    Bracket,
-    Drain,
-    RateSearch,
-    Step,
-    StepOutcome,
-    WarmUp,
-    longer_hold_s,
-    rate_of_more,
-)
+from headgate.scoring.sustainable import Bracket, RateSearch
 from headgate.wiring.loads import production_plan
 
 Say = Callable[[str], None]
@@ -205,7 +198,7 @@ def expected_rate(app: AppFile) -> float | None:
 def told(step: Step) -> str:
     """A step in a line.
 
-    >>> from headgate.scoring.sustainable import OperatorCourse
+    >>> from headgate.scoring.holds import OperatorCourse
     >>> counter = OperatorCourse(
     ...     name="counter", growing=False, lag_slope=0.004, lag_records=90, batch_s=0.8, longest_batch_s=1.1, busy=0.8
     ... )

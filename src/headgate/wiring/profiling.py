@@ -20,9 +20,9 @@ from headgate.core.sample import ExecutorState
 from headgate.errors import Temporary
 from headgate.journal import MemoryJournal
 from headgate.report.wording import number, seconds
+from headgate.scoring.backlogs import Drain, WarmUp
 from headgate.scoring.profiling import failure_point, load_point
 from headgate.scoring.run import RunSeries
-from headgate.scoring.sustainable import Drain, WarmUp
 from headgate.sim import Scenario, SimulatedApp, VirtualClock
 
 Say = Callable[[str], None]

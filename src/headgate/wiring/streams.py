@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.config import AppFile, PipelineTable, StreamTable
+from headgate.errors import UserMistake
 from headgate.spark.audit import Audit, audit_parquet
 from headgate.wiring.controller_process import Say
 from headgate.wiring.embedded import TraceStream, start_trace_stream, trace_options
@@ -19,6 +20,8 @@ from headgate.wiring.pipeline import start_pipeline
 
 
 def make_flow(app: AppFile, *, say: Say) -> Flow:
+    if app.consumers is not None:
+        raise UserMistake(f"app '{app.name}' is a consumer group; start it with `headgate consumers up --app FILE`")
     if app.operators:
         return OperatorFlow(app, say=say)
     if app.stream is not None:

@@ -11,7 +11,7 @@ from headgate.core.sample import ArrivalPoint, Batch
 from headgate.errors import Permanent, Temporary
 from headgate.kafka.probe import KafkaProbe
 from headgate.kafka.settings import KafkaSettings
-from headgate.scoring.sustainable import OperatorHold
+from headgate.scoring.holds import OperatorHold
 from headgate.spark.operators import Operator
 from headgate.spark.progress import ProgressEvent, read_event
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from headgate.cli import measure
-from headgate.scoring.sustainable import Drain, OperatorCourse, Step, StepOutcome
+from headgate.scoring.backlogs import Drain
+from headgate.scoring.holds import OperatorCourse, Step, StepOutcome
 from headgate.wiring.measurement import GoOn
 
 APP = """

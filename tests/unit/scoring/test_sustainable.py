@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 
 import pytest
 from hypothesis import given, settings
@@ -10,19 +11,10 @@ from hypothesis import strategies as st
 from virtual_bench import Operator, VirtualBench
 
 from headgate.core.sample import ArrivalPoint, Batch
+from headgate.scoring.backlogs import Drain, WarmUp, rate_of_more
+from headgate.scoring.holds import OperatorCourse, OperatorHold, Step, StepOutcome, judge
 from headgate.scoring.scalability import MeasuredSize, Measurement
-from headgate.scoring.sustainable import (
-    Bracket,
-    Drain,
-    OperatorCourse,
-    OperatorHold,
-    RateSearch,
-    Step,
-    StepOutcome,
-    WarmUp,
-    judge,
-    limit_by_batches,
-)
+from headgate.scoring.sustainable import Bracket, RateSearch, limit_by_batches
 from headgate.wiring.measurement import Measuring, Wishes
 
 
@@ -72,12 +64,11 @@ class TestSearchOnAQueue:
         assert size.rate < size.bracket.exceeded <= 1.08 * size.rate
         assert len(size.steps) <= 8
 
-    @settings(max_examples=25, deadline=None)
-    @given(seed=st.integers(min_value=0, max_value=2**32 - 1))
-    def test_batches_of_uneven_length_blur_it_only_a_little(self, seed: int) -> None:
-        size = measured(one_operator(1000.0, noise=0.05, seed=seed)).sizes[0]
+    def test_batches_of_uneven_length_blur_it_only_a_little(self) -> None:
+        rates = [measured(one_operator(1000.0, noise=0.05, seed=seed)).sizes[0].rate or 0.0 for seed in range(30)]
 
-        assert size.rate == pytest.approx(1000.0, rel=0.13)
+        assert median(abs(rate / 1000.0 - 1) for rate in rates) < 0.06
+        assert max(abs(rate / 1000.0 - 1) for rate in rates) < 0.16
 
     @pytest.mark.parametrize("start", [30.0, 300.0, 950.0, 3000.0, 20_000.0])
     def test_wherever_it_starts(self, start: float) -> None:
@@ -365,6 +356,22 @@ class TestWarmUp:
         longer = [Drain(records=400, seconds=4.0), Drain(records=800, seconds=7.1)]
         assert warm_up.next_records(longer) == 1600
         assert warm_up.next_records([*fixed, Drain(records=6400, seconds=14.0)]) == 6400
+
+    def test_what_more_records_take_is_told_by_the_quickest_of_each_size(self) -> None:
+        seen = (
+            (60, 31.3),
+            (60, 16.4),
+            (120, 11.3),
+            (960, 16.7),
+            (1920, 24.2),
+            (1920, 19.4),
+            (3840, 26.1),
+            (3840, 29.6),
+        )
+        drains = [Drain(records=records, seconds=seconds) for records, seconds in seen]
+        assert rate_of_more(drains) == pytest.approx(1920 / (26.1 - 19.4))
+        assert rate_of_more(drains[:2]) is None
+        assert rate_of_more([Drain(records=100, seconds=9.0), Drain(records=200, seconds=8.0)]) is None
 
     def test_backlogs_grow_until_one_lasts(self) -> None:
         warm_up = WarmUp(first_records=100)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from headgate.core.sample import ArrivalPoint, Batch
-from headgate.scoring.sustainable import Drain, OperatorHold, Step, judge
+from headgate.scoring.backlogs import Drain
+from headgate.scoring.holds import OperatorHold, Step, judge
 from headgate.wiring.measurement import GoOn
 
 
