@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.models.recovery import Direction, Downtimes, recovery_s, replayed
+from headgate.models.recovery import Direction, Downtimes, joining_recovery_s, recovery_s, replayed
 
 RATES = st.integers(0, 200_000).map(lambda hundredths: hundredths / 100)
 
@@ -117,3 +117,37 @@ def test_downtimes_come_back_from_json_and_nonsense_is_left_out() -> None:
     assert again == known
     for state in (None, 3, {"sizes": {"out:2": "x"}, "directions": []}):
         assert Downtimes.restored(state) == Downtimes()
+
+
+class TestJoining:
+    def test_a_stream_that_keeps_up_recovers_when_the_newcomer_has_joined(self) -> None:
+        found = joining_recovery_s(
+            joining_s=15.0, present_capacity=150.0, capacity=200.0, forecast=[100.0] * 900, downtime_s=0.0
+        )
+        assert found == 15.0
+
+    def test_what_piles_up_while_it_joins_and_in_its_slow_batch_is_worked_off_by_all_of_them(self) -> None:
+        # 15 s at 50/s too many, then 4 s without work at 150/s: 750 + 600 wait, with 150/s to spare.
+        found = joining_recovery_s(
+            joining_s=15.0, present_capacity=100.0, capacity=300.0, forecast=[150.0] * 900, downtime_s=4.0
+        )
+        assert found == pytest.approx(15.0 + 4.0 + 1350 / 150)
+
+    def test_capacity_to_spare_before_does_not_count_for_later(self) -> None:
+        forecast = [50.0] * 10 + [150.0] * 890
+        found = joining_recovery_s(
+            joining_s=20.0, present_capacity=100.0, capacity=200.0, forecast=forecast, downtime_s=0.0
+        )
+        assert found == pytest.approx(20.0 + 500 / 50)
+
+    def test_a_size_that_carries_less_than_what_comes_never_recovers(self) -> None:
+        found = joining_recovery_s(
+            joining_s=5.0, present_capacity=100.0, capacity=120.0, forecast=[150.0] * 60, downtime_s=1.0
+        )
+        assert math.isinf(found)
+
+    def test_a_join_that_takes_longer_than_the_forecast_goes_on_with_its_last_value(self) -> None:
+        found = joining_recovery_s(
+            joining_s=100.0, present_capacity=100.0, capacity=200.0, forecast=[150.0] * 10, downtime_s=0.0
+        )
+        assert found == pytest.approx(100.0 + 5000 / 50)

@@ -12,6 +12,7 @@ from headgate.models.capacity import CapacityModel
 from headgate.models.recovery import Downtimes
 from headgate.policies.foresight import ForesightMemory, numbers
 
+_NEWEST_WEIGHS = 0.3
 UNSET = -1.0
 """Of a time or duration that is not known."""
 
@@ -30,6 +31,13 @@ class Memory:
     size: int | None
     time_s: float
     rescaled_s: float
+    joining_s: float
+    """How long executors take from being asked for until they have joined."""
+
+    def joined(self, after_s: float) -> None:
+        """A mean that leans towards the newest."""
+        known = self.joining_s
+        self.joining_s = after_s if known < 0 else known + _NEWEST_WEIGHS * (after_s - known)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -43,6 +51,7 @@ class Memory:
             "size": self.size,
             "time_s": self.time_s,
             "rescaled_s": self.rescaled_s,
+            "joining_s": self.joining_s,
         }
 
     @classmethod
@@ -59,6 +68,7 @@ class Memory:
             size=size if isinstance(size, int) else None,
             time_s=_time(known.get("time_s")),
             rescaled_s=_time(known.get("rescaled_s")),
+            joining_s=_time(known.get("joining_s")),
         )
 
 

@@ -15,7 +15,8 @@ What the paper leaves open, and what is done here:
 - The first model is trained after ``first_training_s``; until then the straight line stands in for it. (The authors'
   code retrains from a WAPE of 0.10 on; the text says poor, and calls 0.25 inaccurate: both are ``poor_wape`` here.)
 - A downtime is what the engine says it was. An engine that does not stop has the slow batch that a new executor
-  causes instead, and none at all when it shrinks. Without either, it follows from the recovery that was seen.
+  causes instead, and none at all when it shrinks. Without either, it follows from the recovery that was seen. What
+  piles up until a new executor has joined is backlog, too.
 - Beside ``arima``, the workload can be foreseen by its last season, by exponential smoothing, or by the line alone.
 - Lag that is there already is not in the paper's backlog; ``counts_lag`` adds it.
 - The size with which the loop of Algorithm 1 begins and ends is the bounds'; ``executors`` of the bounds guard.
@@ -40,7 +41,7 @@ from headgate.models.anomaly import RecoveryWatch
 from headgate.models.capacity import CapacityEstimate
 from headgate.models.forecasting import Forecast
 from headgate.models.forecasting.forecast import Series
-from headgate.models.recovery import recovery_s, replayed
+from headgate.models.recovery import joining_recovery_s, recovery_s, replayed
 from headgate.policies.daedalus.algorithm import Choice, Outlook, scale_out
 from headgate.policies.daedalus.memory import UNSET, Memory
 from headgate.policies.foresight import Foreseeing, added, finite, workload_of
@@ -141,6 +142,8 @@ class Daedalus(Foreseeing):
             if downtime_s is not None and changed:
                 memory.downtimes.learn(int(changed[0]), int(changed[1]), downtime_s)
                 told = True
+            if event.kind is EventKind.JOINED and "join_s" in event.figures:
+                memory.joined(event.figures["join_s"])
         return self._watch(evaluation, memory, workload, told=told)
 
     def _watch(self, evaluation: Evaluation, memory: Memory, workload: Series, *, told: bool) -> list[Reason]:
@@ -199,6 +202,15 @@ class Daedalus(Foreseeing):
             return 0.0 if known is None else known.rate
 
         def recovery(size: int, course: Series = forecast.mean) -> float:
+            if knowledge.description.seamless and size > current and memory.joining_s >= 0:
+                return joining_recovery_s(
+                    joining_s=memory.joining_s,
+                    present_capacity=capacity(current),
+                    capacity=capacity(size),
+                    forecast=course,
+                    downtime_s=memory.downtimes.expect_s(current, size),
+                    lag_records=lag if self.counts_lag else 0.0,
+                )
             return recovery_s(
                 capacity=capacity(size),
                 forecast=course,
