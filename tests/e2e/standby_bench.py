@@ -21,9 +21,11 @@ from headgate.core.ports import Order
 from headgate.core.sample import Sample
 from headgate.errors import StaleEpoch
 from headgate.link import AgentServer, register, running
+from headgate.link.registry import RunningPart
 from headgate.sim import SimulatedApp, load_scenario
 
 APP = "watched"
+POLICY = "threshold-busy:low=0.3,high=0.6,period_s=1,window_s=2"
 PATIENCE_S = 60.0
 
 
@@ -81,20 +83,28 @@ class StandbyBench:
 
     def start(self) -> None:
         """One more controller."""
-        command = [sys.executable, "-m", "headgate", "control", "--app", APP, "--standby", "--quiet"]
         own = f"-{self.started}" if self.kafka is not None else ""
-        command += ["--takeover", f"{self.takeover_s}s", "--journal", str(self.folder / f"watched{own}.db")]
-        command += [] if self.kafka is None else ["--kafka", self.kafka]
+        words = ["--app", APP, "--policy", POLICY, "--journal", str(self.folder / f"watched{own}.db")]
+        words += [] if self.kafka is None else ["--kafka", self.kafka]
         self.started += 1
-        command += ["--policy", "threshold-busy:low=0.3,high=0.6,period_s=1,window_s=2", "--sampling-interval", "0.5s"]
+        self.start_with(*words)
+
+    def start_with(self, *words: str) -> None:
+        """One more controller, over other apps or with another policy."""
+        command = [sys.executable, "-m", "headgate", "control", *words, "--standby", "--quiet"]
+        command += ["--takeover", f"{self.takeover_s}s", "--sampling-interval", "0.5s"]
         with (self.folder / "controllers.log").open("ab") as log:
             self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
 
     def leader(self) -> subprocess.Popen[bytes]:
         """Whoever has the levers; of several, because one is stopped, the newest."""
         known = {process.pid: process for process in self.processes}
-        found = [part for part in running("controller") if part.pid in known]
-        return known[max(found, key=lambda part: part.registered_s).pid]
+
+        def leading() -> list[RunningPart]:
+            return [part for part in running("controller") if part.pid in known]
+
+        wait_until(lambda: len(leading()) > 0, what="a leader")
+        return known[max(leading(), key=lambda part: part.registered_s).pid]
 
     def wait_for_epoch_after(self, epoch: int) -> float:
         """Until a newer leader has made itself known; when it did."""
@@ -136,25 +146,25 @@ def wait_until(reached: Callable[[], bool], *, what: str) -> None:
 
 @contextlib.contextmanager
 def standby_bench(
-    folder: Path, *, takeover_s: float, duration_s: int = 3600, kafka: str | None = None
+    folder: Path, *, takeover_s: float, duration_s: int = 3600, kafka: str | None = None, app: str = APP
 ) -> Iterator[StandbyBench]:
     """With a load that swells and ebbs every twenty seconds, so that there is always something to order."""
     seconds = np.arange(duration_s)
     rates = 20_000 * (1 + np.sin(2 * np.pi * seconds / 20))
-    app = SimulatedApp(
+    simulated = SimulatedApp(
         load_scenario("spark"),
         np.concatenate([[0.0], np.cumsum(rates)]),
         bounds=Bounds(1, 12),
         clock=RealTime(),
         executors=4,
-        app=APP,
+        app=app,
     )
-    agent = RecordingAgent(app)
-    server = AgentServer(agent, app=APP)
+    agent = RecordingAgent(simulated)
+    server = AgentServer(agent, app=app)
     server.start()
     bench = StandbyBench(agent, folder, takeover_s, kafka)
     try:
-        with register(role="agent", app=APP, address=server.address, token=server.token):
+        with register(role="agent", app=app, address=server.address, token=server.token):
             yield bench
     finally:
         for process in bench.processes:

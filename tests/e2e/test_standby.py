@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from standby_bench import StandbyBench, standby_bench, wait_until
+from standby_bench import APP, POLICY, StandbyBench, standby_bench, wait_until
 
 from headgate.core.decision import Tick
 from headgate.journal import read_journal
@@ -62,7 +62,7 @@ def test_a_leader_that_is_killed_or_stopped_is_replaced_and_cannot_act_any_more(
 def test_on_several_machines_a_leader_is_found_through_kafka_and_knows_what_the_one_before_it_knew(
     tmp_path: Path, kafka: KafkaSettings
 ) -> None:
-    with standby_bench(tmp_path, takeover_s=8.0, kafka=kafka.bootstrap) as bench:
+    with standby_bench(tmp_path, takeover_s=10.0, kafka=kafka.bootstrap) as bench:
         replaced_twice(bench)
         newest = bench.agent.epoch
     check_epochs(bench)
@@ -75,3 +75,21 @@ def test_on_several_machines_a_leader_is_found_through_kafka_and_knows_what_the_
     assert known.epoch >= newest
     assert known.header is not None
     assert known.ticks[-1].time_s >= first[-1].time_s
+
+
+def test_one_process_controls_two_apps_and_goes_on_when_one_of_them_is_gone(tmp_path: Path) -> None:
+    with standby_bench(tmp_path, takeover_s=2.0) as bench:
+        with standby_bench(tmp_path, takeover_s=2.0, app="other") as other:
+            bench.start_with(
+                *("--app", APP, "--app", "other", "--journal", str(tmp_path / "journals")),
+                *("--policy", POLICY, "--policy", "other=threshold-busy:low=0.2,high=0.5,period_s=1,window_s=2"),
+            )
+            bench.wait_for_epoch_after(0)
+            other.wait_for_epoch_after(0)
+            bench.wait_for_orders(1)
+            other.wait_for_orders(1)
+        # The other app's agent is gone; this one's controller does not mind.
+        bench.wait_for_orders(2)
+    journals = sorted((tmp_path / "journals").glob("*.db"))
+    assert [path.name.partition("-")[0] for path in journals] == ["other", APP]
+    assert all(ticks(path) for path in journals)

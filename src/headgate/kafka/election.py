@@ -18,9 +18,10 @@ from headgate.kafka.settings import KafkaSettings
 from headgate.kafka.topics import Topic, ensure_topics
 
 TOPIC = Topic("headgate.control", partitions=1)
-SHORTEST_TAKEOVER_S = 8.0
+SHORTEST_TAKEOVER_S = 10.0
 """Brokers do not accept sessions of less than six seconds unless told to, and a group takes a moment to settle."""
-_SETTLES_S = 2.0
+_SETTLES_S = 4.0
+_HEARTBEAT_S = 0.5
 _POLL_S = 0.5
 
 
@@ -45,7 +46,9 @@ class KafkaLeadership:
             "enable.auto.commit": False,
             "auto.offset.reset": "latest",
             "session.timeout.ms": int(session_s * 1000),
-            "heartbeat.interval.ms": int(session_s * 1000 / 6),
+            # A leader keeps its partition when another member comes; the other strategies would take it away first.
+            "partition.assignment.strategy": "cooperative-sticky",
+            "heartbeat.interval.ms": int(_HEARTBEAT_S * 1000),
         }
         self._consumer: Any = None
 
@@ -86,7 +89,7 @@ class KafkaLeadership:
         return self._leads
 
     def _assigned(self, _: Any, partitions: Any) -> None:
-        self._leads = bool(partitions)
+        self._leads = self._leads or bool(partitions)
 
     def _lost(self, _: Any, partitions: Any) -> None:
         self._leads = self._leads and not partitions

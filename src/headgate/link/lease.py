@@ -1,10 +1,11 @@
 """Who leads, among the controllers of one machine: whoever has renewed the lease in a file most lately.
 
-A lease that was not renewed for ``takeover_s`` may be taken by another, so a controller that was killed, or stopped for
-long, is replaced. Every taking has an epoch greater than any before it, and greater than agents have obeyed: a
-controller that comes back after a long stop still believes that it leads, but agents refuse what it orders. The file is
-read and written under a lock, for a moment each time. Its times are of the clock that all processes of a machine share
-and that nobody can set; it begins anew with the machine, and a lease from before that is void.
+A lease that was not renewed for most of ``takeover_s`` may be taken by another, so a controller that was killed, or
+stopped for long, is replaced within that time. Every taking has an epoch greater than any before it, and greater than
+agents have obeyed: a controller that comes back after a long stop still believes that it leads, but agents refuse what
+it orders. The file is read and written under a lock, for a moment each time. Its times are of the clock that all
+processes of a machine share and that nobody can set; it begins anew with the machine, and a lease from before that is
+void.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from headgate import codec
 from headgate.errors import Temporary, UserMistake
 
 TAKEOVER_S = 10.0
+_SILENT = 0.7
+"""Part of it after which a leader counts as silent; followers look a fifth of it later at most, and have to begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,7 @@ class FileLease:
         now_s = self._now_s()
         with self._opened() as file:
             lease = _read(file)
-            fresh = 0 <= now_s - lease.renewed_s < self._takeover_s
+            fresh = 0 <= now_s - lease.renewed_s < _SILENT * self._takeover_s
             if lease.owner not in ("", self._owner) and fresh:
                 return None
             epoch = max(lease.epoch, newest_epoch) + 1

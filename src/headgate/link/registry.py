@@ -83,7 +83,7 @@ def registry_folder() -> Path:
 
 def lease_path(app: str) -> Path:
     """Where the controllers of an app find out which of them leads."""
-    return state_home() / "leases" / f"{_file_name(app)}.json"
+    return state_home() / "leases" / f"{file_name(app)}.json"
 
 
 def register(*, app: str, role: Role | str, address: str, token: str) -> Registration:
@@ -100,7 +100,7 @@ def register(*, app: str, role: Role | str, address: str, token: str) -> Registr
         registered_s=time.time(),
     )
     folder = registry_folder()
-    path = folder / f"{part.role}-{_file_name(app)}-{pid}-{secrets.token_hex(4)}.json"
+    path = folder / f"{part.role}-{file_name(app)}-{pid}-{secrets.token_hex(4)}.json"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
@@ -145,10 +145,10 @@ def find(role: Role | str, app: str | None = None) -> RunningPart:
     return [part for part in parts if app is None or part.app == app][-1]
 
 
-def _file_name(app: str) -> str:
+def file_name(app: str) -> str:
     """Readable where possible, and never the same for two apps.
 
-    >>> _file_name("../etc")
+    >>> file_name("../etc")
     '---etc-f7f9121f'
     """
     readable = re.sub(r"[^A-Za-z0-9_]", "-", app)[:40]

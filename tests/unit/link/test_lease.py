@@ -29,17 +29,17 @@ def machine(tmp_path: Path) -> Machine:
 def test_the_first_leads_and_the_second_stands_by(machine: Machine) -> None:
     first, second = machine.controller("a"), machine.controller("b")
     assert first.seek(newest_epoch=0) == 1
-    machine.time_s += 9
+    machine.time_s += 6.9
     assert second.seek(newest_epoch=1) is None
     assert first.keep()
-    machine.time_s += 9
+    machine.time_s += 6.9
     assert second.seek(newest_epoch=1) is None
 
 
 def test_a_leader_that_is_silent_is_replaced_and_knows_it_when_it_comes_back(machine: Machine) -> None:
     first, second = machine.controller("a"), machine.controller("b")
     first.seek(newest_epoch=0)
-    machine.time_s += 10
+    machine.time_s += 7
     assert second.seek(newest_epoch=1) == 2
     assert not first.keep()
     assert first.seek(newest_epoch=2) is None

@@ -89,7 +89,7 @@ def test_any_name_of_an_app_makes_a_file_in_the_folder(app: str) -> None:
 
 
 def test_names_that_look_alike_as_files_stay_apart() -> None:
-    assert registry._file_name("a/b") != registry._file_name("a-b")
+    assert registry.file_name("a/b") != registry.file_name("a-b")
 
 
 def test_nobody_else_may_read_the_token(home: Path) -> None:
