@@ -7,11 +7,12 @@ written down, so that the next start reads one small file and asks nobody.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import logging
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,10 +70,30 @@ def jar_files(jars: Jars, *, cache: Path | None = None) -> tuple[Path, ...]:
     known = _noted(note)
     if known is not None:
         return known
-    log.info("fetching %s (once)", jars.name)
-    files = _fetched(jars)
-    _write_down(note, files)
-    return files
+    with _alone(notes):
+        # Another process may have fetched them while this one waited.
+        known = _noted(note)
+        if known is not None:
+            return known
+        log.info("fetching %s (once)", jars.name)
+        files = _fetched(jars)
+        _write_down(note, files)
+        return files
+
+
+@contextlib.contextmanager
+def _alone(notes: Path) -> Iterator[None]:
+    """One process at a time: two that put the same file into one cache find halves of it."""
+    try:
+        notes.mkdir(parents=True, exist_ok=True)
+        lock = (notes / "fetching.lock").open("ab")
+    except OSError:
+        # A cache that cannot be written stops nobody.
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _noted(note: Path) -> tuple[Path, ...] | None:

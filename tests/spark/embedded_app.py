@@ -9,6 +9,7 @@ from typing import Any
 
 from headgate.spark import driver
 from headgate.spark.cluster import LocalCluster
+from headgate.spark.startups import WARM_TASKS
 
 NODES = 3
 
@@ -30,7 +31,7 @@ def main() -> None:
         driver.request_total(session, NODES)
         while len(driver.executor_ids(session)) < NODES or len(cluster.executor_pids()) < NODES:
             time.sleep(0.1)
-        while len(driver.executors_that_worked(session)) < NODES:
+        while len(driver.executors_that_worked(session, tasks=WARM_TASKS)) < NODES:
             session.range(0, 100, 1, 3 * NODES).repartition(3 * NODES).count()
         while any(node.lifted for node in cluster._nodes):
             time.sleep(0.1)

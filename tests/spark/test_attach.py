@@ -55,9 +55,7 @@ def start(spark: SparkSession, tmp_path: Path) -> Iterator[Start]:
     yield start
     for query in started:
         query.stop()
-    driver.request_total(spark, 1)
-    for executor in driver.executor_ids(spark)[1:]:
-        spark.sparkContext._jsc.sc().killExecutor(executor)
+    back_to_one_executor(spark)
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +86,20 @@ def until(ask: Callable[[], Any], *, what: str) -> None:
     while not ask():
         assert time.monotonic() < give_up_s, f"never: {what}"
         time.sleep(0.2)
+
+
+def back_to_one_executor(spark: SparkSession) -> None:
+    """End all but one, and wait until it has been alone for a while: some may be leaving or coming at this moment."""
+    for executor in driver.executor_ids(spark)[1:]:
+        spark.sparkContext._jsc.sc().killExecutor(executor)
+    driver.request_total(spark, 1)
+    seen: list[tuple[str, ...]] = []
+
+    def is_alone() -> bool:
+        seen.append(driver.executor_ids(spark))
+        return len(seen) > 10 and len(seen[-1]) == 1 and len(set(seen[-10:])) == 1
+
+    until(is_alone, what="a single executor")
 
 
 def free_port() -> int:
@@ -145,6 +157,7 @@ def test_a_running_stream_is_sized_by_hand_and_by_its_policy_and_never_notices(s
         for again in (headgate.attach, headgate.serve):
             with pytest.raises(UserMistake, match="'orders' is attached already"):
                 again(query, executors=(1, NODES))
+        until(lambda: len(batches(journal)) > 3, what="batches while it was sized")
     assert scaler.failure is None
     assert query.isActive
     assert query.runId == run_id
@@ -181,7 +194,7 @@ def test_another_terminal_has_the_levers_and_a_new_scaler_takes_over_where_the_o
     before = query.lastProgress
     assert before is not None
     until(lambda: query.lastProgress.batchId > before.batchId + 2, what="batches without a scaler")
-    assert len(driver.executor_ids(spark)) == 2
+    until(lambda: len(driver.executor_ids(spark)) == 2, what="the size without a scaler")
 
     second = headgate.attach(
         query, policy="static:executors=1,period_s=1", executors=(1, NODES), journal=journal, port=port

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jgo
@@ -87,3 +89,24 @@ def test_without_network_and_cache_there_is_a_sentence(tmp_path: Path, monkeypat
         jar_files(WANTED, cache=tmp_path)
     assert "check the network" in str(mistake.value)
     assert "\n" not in str(mistake.value)
+
+
+def test_several_that_need_them_at_once_fetch_them_once(
+    tmp_path: Path, repository: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that put the same file into one cache at the same time find halves of it."""
+    inside, most, resolve = [], [0], jgo.resolve
+
+    def slowly(coordinates: str) -> list[Archive]:
+        inside.append(coordinates)
+        most[0] = max(most[0], len(inside))
+        time.sleep(0.05)
+        inside.pop()
+        found: list[Archive] = resolve(coordinates)
+        return found
+
+    monkeypatch.setattr(jgo, "resolve", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: jar_files(WANTED, cache=tmp_path / "cache"), range(4)))
+    assert all(files == found[0] for files in found)
+    assert (most[0], repository) == (1, list(WANTED.coordinates))

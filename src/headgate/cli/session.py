@@ -97,7 +97,7 @@ def run_to_end(app: AppFile, *, page: Path | None, output: Output) -> Ending:
         with output.working(f"starting app '{app.name}' …"):
             running = stack.enter_context(_running_app(app, output))
         # Only now, because PySpark takes Ctrl-C for itself while a session starts.
-        stop = stack.enter_context(_stopped_by_signals())
+        stop = stack.enter_context(stopped_by_signals())
         output.say(f"app '{app.name}' is running; journal: {running.journal}")
         with _view(running.controls, output, ends_at_s=running.ends_at_s):
             running.wait(stop=stop)
@@ -163,7 +163,7 @@ def _running_app(app: AppFile, output: Output) -> RunningApp:
 
 
 @contextlib.contextmanager
-def _stopped_by_signals() -> Iterator[threading.Event]:
+def stopped_by_signals() -> Iterator[threading.Event]:
     """Ctrl-C and SIGTERM ask for a clean end with a report; a second one is obeyed at once."""
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -85,7 +85,12 @@ def audit_sequences(path: Path | str, *, expected: int, complete: bool = True) -
     In a stream that is not ``complete`` what is missing may still come: only doubles and numbers that
     were never given out are faults.
     """
-    tables = [_read(file, ("sequence",)) for file in sink_files(Path(path))]
+    return audit_files(sink_files(Path(path)), expected=expected, complete=complete)
+
+
+def audit_files(files: Sequence[Path], *, expected: int, complete: bool = True) -> Audit | None:
+    """The same of these files."""
+    tables = [_read(file, ("sequence",)) for file in files]
     if not all("sequence" in table.column_names for table in tables):
         return None
     numbers = _joined([table.column("sequence").to_numpy() for table in tables])

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pyspark
 
+from headgate.class_archive import Sharing, find_sharing
 from headgate.errors import Permanent, UserMistake
 from headgate.java import JavaInstallation
 
@@ -56,10 +57,30 @@ class Installation:
     home: Path
     folder: Path
     token: str
+    sharing: Sharing | None = None
+    """How its processes share their classes, where they can."""
 
     @property
     def settings(self) -> Path:
         return self.folder / "conf"
+
+    @property
+    def on_class_path(self) -> Path:
+        """What Spark takes for its folder of settings: an empty one, because classes are shared only if it is."""
+        return self.folder / "empty" if self.sharing is None else self.sharing.archive.empty
+
+    @property
+    def class_path(self) -> str:
+        """Of all processes, as Spark's launcher puts it together."""
+        first = sorted((self.home / "jars").glob("slf4j-api-*.jar"))
+        return os.pathsep.join([f"{self.on_class_path}/", *map(str, first), str(self.home / "jars" / "*")])
+
+    @property
+    def java_options(self) -> str:
+        """Of every process: whose it is, where its words go, and how it shares its classes."""
+        sharing = () if self.sharing is None else self.sharing.java_options
+        logging = f"-Dlog4j2.configurationFile={self.settings / 'log4j2.properties'}"
+        return " ".join([mark(self.token), logging, "-XX:+UseSerialGC", "-XX:-UsePerfData", *sharing])
 
     @property
     def logs(self) -> Path:
@@ -72,11 +93,11 @@ class Installation:
             inherited["JAVA_HOME"] = str(self.java.home)
         return inherited | {
             "SPARK_HOME": str(self.home),
-            "SPARK_CONF_DIR": str(self.settings),
+            "SPARK_CONF_DIR": str(self.on_class_path),
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self.folder / "local"),
             "SPARK_DAEMON_MEMORY": _DAEMON_HEAP,
-            "SPARK_DAEMON_JAVA_OPTS": f"{mark(self.token)} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData",
+            "SPARK_DAEMON_JAVA_OPTS": f"{self.java_options} -XX:TieredStopAtLevel=1",
             "SPARK_NO_DAEMONIZE": "1",
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -96,8 +117,9 @@ def install(*, java: JavaInstallation, folder: Path, token: str) -> Installation
             f"the PySpark at {home} has no Spark in it (it is a client only), so no cluster can be started from it; "
             "install the package pyspark instead of pyspark-client"
         )
-    installation = Installation(java=java, home=home, folder=folder, token=token)
-    for path in (installation.settings, installation.logs, folder / "local", folder / "work"):
+    sharing = find_sharing("spark", java, (home / "jars").glob("*.jar"))
+    installation = Installation(java=java, home=home, folder=folder, token=token, sharing=sharing)
+    for path in (installation.settings, installation.logs, folder / "local", folder / "work", folder / "empty"):
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     (installation.settings / "log4j2.properties").write_text(_LOGGING)
     # Without a secret, everyone on this machine could run code in our name through the master's port. It stands in a
@@ -166,8 +188,8 @@ def wait_registered(worker: Daemon) -> None:
 
 def _start(installation: Installation, java_class: str, arguments: Sequence[str], *, name: str, host: str) -> Daemon:
     log = installation.logs / f"{name}.log"
-    # The settings file is named although it is the default one, so that the cluster's token, which is in
-    # its path, stands in the command line already while the starting script runs.
+    # The cluster's token, which is in the path of the settings, stands in the command line already while the starting
+    # script runs.
     command = [str(installation.home / "bin" / "spark-class"), java_class]
     command += ["--properties-file", str(installation.settings / "spark-defaults.conf"), *arguments]
     # Executors inherit their Worker's environment, and Spark reports this variable as an attribute of them.

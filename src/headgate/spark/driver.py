@@ -20,7 +20,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from headgate.errors import Permanent, UserMistake
-from headgate.spark.daemons import Installation, mark, telling_line
+from headgate.spark.daemons import Installation, telling_line
 
 DRIVER_HOST = "127.0.0.1"
 _DRIVER_HEAP = "768m"
@@ -34,7 +34,7 @@ def standard_settings(
 ) -> dict[str, str]:
     """The settings of a small app that may use the whole cluster, one executor a node."""
     folder = installation.folder
-    java = f"{mark(installation.token)} -XX:+UseSerialGC -XX:-UsePerfData"
+    java = installation.java_options
     return {
         "spark.master": master,
         "spark.app.name": app_name,
@@ -65,7 +65,7 @@ def standard_settings(
 def plain_settings(installation: Installation, *, master: str, app_name: str) -> dict[str, str]:
     """The settings of a small app without a cluster of ours: its tasks run in the driver, or where the master is."""
     folder = installation.folder
-    java = f"{mark(installation.token)} -XX:+UseSerialGC -XX:-UsePerfData"
+    java = installation.java_options
     threads = re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master)
     return {
         "spark.master": master,
@@ -141,9 +141,9 @@ def executor_ids(session: SparkSession) -> tuple[str, ...]:
     return tuple(row[0] for row in _executor_rows(session))
 
 
-def executors_that_worked(session: SparkSession) -> frozenset[str]:
-    """The executors that have finished at least one task."""
-    return frozenset(executor for executor, tasks in _executor_rows(session) if tasks > 0)
+def executors_that_worked(session: SparkSession, *, tasks: int = 1) -> frozenset[str]:
+    """The executors that have finished at least so many tasks."""
+    return frozenset(executor for executor, finished in _executor_rows(session) if finished >= tasks)
 
 
 def request_total(session: SparkSession, executors: int) -> bool:

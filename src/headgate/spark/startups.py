@@ -1,8 +1,9 @@
-"""Watches for executors that start, and lifts their node's CPU quota until they have done a task.
+"""Watches for executors that start, and lifts their node's CPU quota until they have done some tasks.
 
 A Java process that starts on a third of a core takes half a minute and holds up the whole query's
-batch. A real node of that size would be as slow, but what is wanted here is small *capacity*, not
-slow starts. An executor that waits for its first task costs nothing, so the limit on how long the
+batch; and each stage of a batch has classes of its own to load, so the first task of one is not the
+last cold one. A real node of that size would be as slow, but what is wanted here is small *capacity*, not
+slow starts. An executor that waits for its first tasks costs nothing, so the limit on how long the
 quota stays lifted is one of processor time, not of time.
 """
 
@@ -18,8 +19,10 @@ import psutil
 from headgate.spark.quota import CpuGroup
 
 EXECUTOR_CLASS = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+WARM_TASKS = 8
+"""About what an executor does in its first two batches."""
 LIFTED_FOR_PROCESSOR_S = 30.0
-"""A start and a first task take about half of that; an executor that has had so much goes under its quota."""
+"""A start and the first tasks take about half of that; an executor that has had so much goes under its quota."""
 _LOOK_EVERY_S = 0.2
 
 

@@ -64,7 +64,7 @@ def test_a_node_without_executors_goes_under_its_quota_once(scene: Scene) -> Non
     assert scene.group.limits == [0.35]
 
 
-def test_the_quota_is_lifted_from_an_executors_start_to_its_first_task(scene: Scene) -> None:
+def test_the_quota_is_lifted_from_an_executors_start_until_it_has_worked(scene: Scene) -> None:
     scene.look()
     scene.executor("7")
     scene.look()
