@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,10 @@ from headgate.kafka.broker import LocalBroker
 from headgate.kafka.settings import KafkaSettings
 from headgate.spark.cluster import LocalCluster
 from headgate.wiring.session import open_session
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background of a shell. What tests start would ignore interrupts as well, and some are interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,9 @@ import pytest
 from written_records import patiently_ask, write
 
 from headgate.errors import Temporary, UserMistake
+from headgate.kafka.admin import END, Admin, Partition
 from headgate.kafka.broker import LocalBroker
+from headgate.kafka.offsets import lag_of
 from headgate.kafka.probe import KafkaProbe
 from headgate.kafka.settings import KafkaSettings
 from headgate.kafka.topics import Topic, ensure_topics
@@ -66,6 +68,19 @@ def test_a_probe_outlives_a_restart_of_the_broker(
     gone, back = [record.message for record in caplog.records if "Kafka at" in record.message]
     assert "does not answer" in gone
     assert "answers again" in back
+
+
+def test_an_open_connection_learns_of_new_leaders_after_a_restart(own_broker: LocalBroker, topic: str) -> None:
+    settings = own_broker.settings
+    ensure_topics(settings, [Topic(topic, 2)])
+    write(settings, topic, 20)
+    admin, partitions = Admin(settings, within_s=5.0), [Partition(topic, 0), Partition(topic, 1)]
+    assert patiently_ask(lambda: sum(admin.offsets(partitions, END).values())) == 20
+    assert patiently_ask(lambda: sum(lag_of(settings, "nobody", [topic], admin=admin).values())) == 20
+    own_broker.stop(1)
+    own_broker.start(1)
+    assert patiently_ask(lambda: sum(admin.offsets(partitions, END).values())) == 20
+    assert patiently_ask(lambda: sum(lag_of(settings, "nobody", [topic], admin=admin).values())) == 20
 
 
 def test_a_broker_that_is_not_there_is_asked_in_growing_intervals() -> None:

@@ -36,3 +36,10 @@ def patiently_ask(ask: Callable[[], float], *, within_s: float = 30.0) -> float:
         except Temporary:
             assert time.monotonic() < deadline, "nobody answered"
             time.sleep(0.1)
+
+
+def wait_until(reached: Callable[[], bool], what: str, *, within_s: float = 60.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not reached():
+        assert time.monotonic() < deadline, f"not within {within_s:.0f} s: {what}"
+        time.sleep(0.2)

@@ -15,7 +15,7 @@ import click
 
 from headgate.cli.extras import extras_installed
 from headgate.cli.output import Output, everywhere
-from headgate.cli.params import FILE, workload_options
+from headgate.cli.params import DURATION, FILE, workload_options
 from headgate.cli.production_view import production_view, rate, summary
 from headgate.core.units import parse_duration_s
 from headgate.errors import Permanent, UserMistake
@@ -38,6 +38,9 @@ _LOOK_S = 0.2
 @workload_options
 @click.option("--keys", default="none", show_default=True, help="none, uniform:keys=1000 or zipf:keys=1000,exponent=1.")
 @click.option("--partition-skew", type=float, default=0.0, show_default=True, help="1 gives each 1/rank of the first.")
+@click.option(
+    "--partition-drift", "partition_drift_s", type=DURATION, help="Time in which the skew moves on by one partition."
+)
 @click.option("--partitions", type=click.IntRange(min=1), help=f"Of a topic that is made [{_NEW_TOPIC_PARTITIONS}].")
 @click.option("--processes", type=int, default=1, show_default=True, help="How many share the sending.")
 @click.option("--first-sequence", type=int, default=0, show_default=True, help="Sequence number of the first record.")
@@ -56,6 +59,7 @@ def produce(
     process: str,
     keys: str,
     partition_skew: float,
+    partition_drift_s: float | None,
     partitions: int | None,
     processes: int,
     first_sequence: int,
@@ -79,6 +83,7 @@ def produce(
         start_time_s=None if start_at is None else parse_moment(start_at, now_s=time.time()),
         keys=keys,
         partition_skew=partition_skew,
+        partition_drift_s=partition_drift_s,
         processes=processes,
         first_sequence=first_sequence,
     )

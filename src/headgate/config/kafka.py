@@ -53,6 +53,9 @@ class ProducerTable(Table):
     time_scale: float = Field(1.0, gt=0, description="compress time")
     keys: str = Field("none", description="keys of the records, as none, uniform:keys=1000 or zipf:keys=1000")
     partition_skew: float = Field(0.0, ge=0, le=5, description="0: even; 1: each partition gets 1/rank of the first")
+    partition_drift_s: Seconds | None = Field(
+        None, description="time after which the skew has moved on by one partition; absent: it stays"
+    )
     arrivals: Literal["even", "poisson"] = Field("even", description="how records are spread within a second")
     processes: int = Field(1, ge=1, le=64, description="processes that share the work")
     seed: int = Field(0, ge=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from headgate.errors import Temporary, UserMistake
+from headgate.errors import HeadgateError, Temporary, UserMistake
 from headgate.kafka.faults import Complaints, fault, first_line
 from headgate.kafka.settings import KafkaSettings
 
@@ -33,18 +34,34 @@ class Admin:
         self.bootstrap = settings.bootstrap
         self.within_s = within_s
         self._complaints = Complaints()
-        wanted: dict[str, Any] = {
+        self._wanted: dict[str, Any] = {
             "reconnect.backoff.ms": "50",
             "reconnect.backoff.max.ms": "1000",
             **settings.for_client(),
             **self._complaints.settings(),
         }
-        try:
-            self.client: Any = AdminClient(wanted)
-        except KafkaException as error:
-            raise UserMistake(
-                f"the client settings for Kafka at {self.bootstrap} cannot be used: {first_line(error.args[0].str())}"
-            ) from None
+        self._client: Any = None
+        self._opening = threading.Lock()
+        # Settings that cannot be used are said at once.
+        _ = self.client
+
+    @property
+    def client(self) -> Any:
+        """The connection; another one after a question that was not answered.
+
+        A connection keeps what it knew of leaders and coordinators. After a broker's restart that is wrong, and some
+        questions are refused, or wait in vain, for as long as the connection lives.
+        """
+        with self._opening:
+            if self._client is None:
+                try:
+                    self._client = AdminClient(self._wanted)
+                except KafkaException as error:
+                    raise UserMistake(
+                        f"the client settings for Kafka at {self.bootstrap} cannot be used: "
+                        f"{first_line(error.args[0].str())}"
+                    ) from None
+            return self._client
 
     def metadata(self, topic: str | None = None, *, within_s: float | None = None) -> Any:
         """Brokers and topics (or one topic) as the cluster tells them now."""
@@ -75,7 +92,7 @@ class Admin:
             offset = int(self.result(future, doing=doing, within_s=left_s).offset)
             if offset < 0:
                 # When the broker that leads a partition has just gone, the client gives a mark and no error.
-                raise fault(KafkaError(KafkaError._TRANSPORT), bootstrap=self.bootstrap, doing=doing)
+                raise self._doubted(KafkaException(KafkaError(KafkaError._TRANSPORT)), doing)
             found[Partition(each.topic, each.partition)] = offset
         return found
 
@@ -90,10 +107,18 @@ class Admin:
             except TimeoutError as error:
                 self._check_let_in(doing)
                 if left_s <= 0:
-                    raise fault(error, bootstrap=self.bootstrap, doing=doing) from None
+                    raise self._doubted(error, doing) from None
             except KafkaException as error:
                 self._check_let_in(doing)
-                raise fault(error, bootstrap=self.bootstrap, doing=doing) from None
+                raise self._doubted(error, doing) from None
+
+    def _doubted(self, error: KafkaException | TimeoutError, doing: str) -> HeadgateError:
+        """Our error for it; and if trying again may help, that is done with another connection."""
+        known = fault(error, bootstrap=self.bootstrap, doing=doing)
+        if isinstance(known, Temporary):
+            with self._opening:
+                self._client = None
+        return known
 
     def _check_let_in(self, doing: str) -> None:
         self.client.poll(0)

@@ -38,6 +38,8 @@ class ProductionPlan:
     keys: str = "none"
     partition_skew: float = 0.0
     """0 loads all partitions alike; 1 gives each 1/rank of the first."""
+    partition_drift_s: float | None = None
+    """Time after which the skew has moved on by one partition; ``None``: it stays."""
     processes: int = 1
     first_sequence: int = 0
 
@@ -50,6 +52,15 @@ class ProductionPlan:
             raise UserMistake(
                 f"a partition skew of {self.partition_skew:g} is not possible; give from 0 to {MOST_SKEW:g}"
             )
+        if self.partition_drift_s is not None:
+            if not self.partition_drift_s > 0:
+                raise UserMistake(
+                    f"a partition drift of {self.partition_drift_s:g} s is not possible; give more than 0"
+                )
+            if not self.partition_skew:
+                raise UserMistake("a partition drift moves a skew, and there is none; give a partition skew as well")
+            if self.keys != "none":
+                raise UserMistake("with a partition drift keys would change their partition; leave one of them out")
         if self.first_sequence < 0:
             raise UserMistake(f"the first sequence number {self.first_sequence} is negative; give 0 or more")
         if self.start_time_s is not None and not math.isfinite(self.start_time_s):

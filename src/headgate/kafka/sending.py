@@ -93,7 +93,9 @@ class Sender:
         self._pacer = Pacer(self._curve, start_time_s)
         self._kind = plan.record_kind()
         self._keys = plan.record_keys()
-        self._partitioning = Partitioning(partitions=partitions, skew=plan.partition_skew, seed=plan.seed)
+        self._partitioning = Partitioning(
+            partitions=partitions, skew=plan.partition_skew, seed=plan.seed, drift_s=plan.partition_drift_s
+        )
         self._outlet = outlet
         self._clock = clock
         self._stopped = stopped
@@ -123,11 +125,11 @@ class Sender:
     def _send(self, first: int, end: int) -> None:
         numbers = np.arange(first, end)
         sequences = numbers + self._plan.first_sequence
-        times_ms = event_times_ms(self._curve, self._start_time_s, numbers).tolist()
-        values = self._kind.values(first + self._plan.first_sequence, times_ms)
+        times_ms = event_times_ms(self._curve, self._start_time_s, numbers)
+        values = self._kind.values(first + self._plan.first_sequence, times_ms.tolist())
         key_numbers = self._keys.numbers(sequences)
         keys = None if key_numbers is None else key_bytes(key_numbers)
-        partitions = self._partitioning.choose(sequences, key_numbers)
+        partitions = self._partitioning.choose(sequences, key_numbers, times_ms / 1000 - self._start_time_s)
         while values:
             taken = self._outlet.send(values, keys, partitions)
             self._sent += taken

@@ -141,3 +141,9 @@ def test_java_that_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_an_impossible_set_is_refused(brokers: int, ports: list[int] | None) -> None:
     with pytest.raises(UserMistake, match="brokers"):
         LocalBroker(brokers=brokers, ports=ports)
+
+
+def test_an_id_of_a_cluster_is_never_taken_for_an_option(tmp_path: Path) -> None:
+    ids = {layouts.plan(folder=tmp_path, ports=(9092,), secured=False, made_folder=True).cluster_id for _ in range(400)}
+    assert len(ids) == 400
+    assert not any(each.startswith("-") for each in ids)

@@ -35,3 +35,17 @@ def test_with_a_skew_a_key_still_stays_in_its_partition() -> None:
     counts = np.bincount(chosen) / len(SEQUENCES)
     expected = np.array([1, 1 / 2, 1 / 3, 1 / 4])
     assert counts == pytest.approx(expected / expected.sum(), abs=0.05)
+
+
+def test_a_skew_that_drifts_moves_on_by_one_partition_at_a_time() -> None:
+    def first_at(since_s: float) -> float:
+        drifting = Partitioning(partitions=4, skew=1.0, seed=1, drift_s=10.0)
+        return float(np.mean(np.array(drifting.choose(SEQUENCES, None, np.full(len(SEQUENCES), since_s))) == 1))
+
+    share = 1 / (1 + 1 / 2 + 1 / 3 + 1 / 4)
+    # The second partition is second, then half way to the first place, there, and then the last one.
+    assert first_at(0.0) == pytest.approx(share / 2, abs=0.02)
+    assert first_at(5.0) == pytest.approx((share / 2 + share) / 2, abs=0.02)
+    assert first_at(10.0) == pytest.approx(share, abs=0.02)
+    assert first_at(20.0) == pytest.approx(share / 4, abs=0.02)
+    assert first_at(50.0) == pytest.approx(share, abs=0.02)

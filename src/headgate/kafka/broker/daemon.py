@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headgate.class_archive import Sharing, find_sharing
 from headgate.errors import Permanent, Temporary, UserMistake
 from headgate.jars import KAFKA_BROKER, jar_files
 from headgate.java import JavaInstallation, find_java
@@ -27,17 +28,25 @@ class Installation:
 
     java: JavaInstallation
     archives: tuple[Path, ...]
+    sharing: Sharing | None = None
+    """How its processes share their classes, where they can."""
+
+    @property
+    def class_path(self) -> str:
+        return os.pathsep.join(str(path) for path in self.archives)
 
     def environment(self) -> dict[str, str]:
         # The class path is long, and command lines are for what a person wants to see of a process.
-        return {**os.environ, "CLASSPATH": os.pathsep.join(str(path) for path in self.archives)}
+        return {**os.environ, "CLASSPATH": self.class_path}
 
     def command(self, *words: str, token: str) -> list[str]:
-        return [str(self.java.path), mark(token), *words]
+        sharing = () if self.sharing is None else self.sharing.java_options
+        return [str(self.java.path), mark(token), *sharing, *words]
 
 
 def find_installation() -> Installation:
-    return Installation(java=find_java(wanted_by="Kafka"), archives=jar_files(KAFKA_BROKER))
+    java, archives = find_java(wanted_by="Kafka"), jar_files(KAFKA_BROKER)
+    return Installation(java=java, archives=archives, sharing=find_sharing("kafka", java, archives))
 
 
 def mark(token: str) -> str:

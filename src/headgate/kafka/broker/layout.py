@@ -101,10 +101,17 @@ def plan(*, folder: Path, ports: Sequence[int], secured: bool, made_folder: bool
         )
         for index, port in enumerate(ports)
     )
-    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
     return Layout(
-        folder=str(folder), token=uuid.uuid4().hex, cluster_id=cluster_id, made_folder=made_folder, nodes=nodes
+        folder=str(folder), token=uuid.uuid4().hex, cluster_id=_new_cluster_id(), made_folder=made_folder, nodes=nodes
     )
+
+
+def _new_cluster_id() -> str:
+    """As Kafka makes its own: never with a dash in front, which its tools would take for an option."""
+    while True:
+        made = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        if not made.startswith("-"):
+            return made
 
 
 def write(layout: Layout, user: SaslUser | None) -> None:
@@ -177,6 +184,8 @@ def server_properties(layout: Layout, node: Node, user: SaslUser | None) -> str:
         "log.segment.bytes": 64 * 2**20,
         # By default the cleaner of compacted topics takes 128 MB of a heap that is small here.
         "log.cleaner.dedupe.buffer.size": 8 * 2**20,
+        # Whoever develops with short retention wants to see it at work within seconds, not minutes.
+        "log.retention.check.interval.ms": 5_000,
         "num.network.threads": 2,
         "num.io.threads": 4,
     }
