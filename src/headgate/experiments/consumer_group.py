@@ -9,13 +9,14 @@ figures only).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.experiments.groups_compared import GroupRow, averaged, compare_groups
 from headgate.experiments.trials import Runner
 from headgate.packing import ALGORITHMS, bins, cardinal_bin_scores, pack, pareto_front, rscore
 from headgate.wiring.simulation import simulate_all
@@ -83,8 +84,14 @@ def pack_stream(trial: StreamTrial) -> StreamScores:
     for algorithm in ALGORITHMS:
         current: dict[str, int] = {}
         used[algorithm], moves[algorithm] = [], 0.0
-        for speeds in steps:
+        settled = False
+        for speeds, before in zip(steps, [None, *steps], strict=False):
+            if settled and speeds == before:
+                # The same speeds packed once more from what they were packed to.
+                used[algorithm].append(used[algorithm][-1])
+                continue
             after = pack(speeds, current, capacity=CAPACITY, algorithm=algorithm)
+            settled = after == current
             used[algorithm].append(bins(after))
             moves[algorithm] += rscore(current, after, speeds, capacity=CAPACITY)
             current = after
@@ -103,6 +110,8 @@ class PackingReproduction:
     repetitions: int
     scores: tuple[StreamScores, ...]
     """By start and δ, averaged over the repetitions."""
+    groups: tuple[GroupRow, ...] = ()
+    """Beyond the paper: beside what a user has without it."""
 
     title = "The consumer group that packs itself, reproduced"
     source = (
@@ -177,6 +186,7 @@ class PackingReproduction:
                 }
                 for each in self.scores
             ],
+            "groups": [asdict(row) for row in self.groups],
         }
 
 
@@ -190,8 +200,10 @@ def reproduce(runner: Runner, traces: Path) -> PackingReproduction:  # noqa: ARG
     kinds = [(start, delta) for start in STARTS for delta in DELTAS]
     trials = [StreamTrial(delta=delta, start=start, seed=seed) for start, delta in kinds for seed in seeds]
     scores = simulate_all(trials, pack_stream, advance=runner.begin("streams", len(trials)))
+    groups = simulate_all(list(seeds), compare_groups, advance=runner.begin("groups", len(seeds)))
     return PackingReproduction(
         repetitions=runner.repetitions,
+        groups=averaged(groups),
         scores=tuple(_averaged([each for each in scores if (each.start, each.delta) == kind]) for kind in kinds),
     )
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.experiments.consumer_group import DELTAS, PUBLISHED, STARTS, PackingReproduction, StreamScores
+from headgate.experiments.groups_compared import PARTITIONS, POLL_S, THRESHOLD_S
 from headgate.packing import ALGORITHMS
 from headgate.report.axes import Mark, Scale, value_scale
 from headgate.report.charts import run_colour
@@ -38,7 +39,33 @@ def packing_tables(found: PackingReproduction) -> RenderableType:
         for delta in sorted({delta for delta, _ in PUBLISHED})
     ]
     fronts = [f"- Pareto front at δ = {delta}: {', '.join(found.of('random', delta).front)}" for delta in DELTAS]
-    return Group(table, *(Text(line) for line in (*published, *fronts, *(f"- {note}" for note in found.notes))))
+    lines = (Text(line) for line in (*published, *fronts, *(f"- {note}" for note in found.notes)))
+    return Group(table, *lines, _groups_table(found))
+
+
+_GROUPS_HEAD = ("group", "consumers", "moved", "lag (mean)", "lag (most)")
+_GROUPS_ABOUT = (
+    f"{PARTITIONS} partitions for an hour, whose load drifts from one to the next; the groups of Kafka's get a member "
+    f"more for each {THRESHOLD_S:.0f} s of a consumer's work that wait, and are looked at every {POLL_S} s. Lag is in "
+    "seconds of one consumer's work."
+)
+
+
+def _group_rows(found: PackingReproduction) -> list[tuple[str, ...]]:
+    return [
+        (row.label, f"{row.consumers:.2f}", str(row.moved), f"{row.lag_mean_s:.2f} s", f"{row.lag_max_s:.0f} s")
+        for row in found.groups
+    ]
+
+
+def _groups_table(found: PackingReproduction) -> Table:
+    title = Text("Beside Kafka's own groups", style="bold")
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    for place, name in enumerate(_GROUPS_HEAD):
+        table.add_column(name, justify="right" if place else "left", no_wrap=True)
+    for row in _group_rows(found):
+        table.add_row(*row)
+    return table
 
 
 def packing_page(found: PackingReproduction) -> str:
@@ -47,7 +74,9 @@ def packing_page(found: PackingReproduction) -> str:
         found.title,
         f'<ul class="meta"><li>source <b>{escape(found.source)}</b></li>'
         f"<li>repetitions <b>{found.repetitions}</b></li></ul>{said(found.verdict)}<ul>{notes}</ul>"
-        f"{''.join(_start(found, start) for start in STARTS)}",
+        f"{''.join(_start(found, start) for start in STARTS)}"
+        f"<h2>Beyond the paper: beside Kafka's own groups</h2><p>{escape(_GROUPS_ABOUT)}</p>"
+        f"{text_table(_GROUPS_HEAD, _group_rows(found), numbers_from=1)}",
         footer="Made by Headgate. CBS: consumers more than the fewest that any algorithm used, as a share, on average "
         "over the steps. Rscore: speed of the partitions that were moved, in consumers' capacities. Below and to the "
         "left is better.",

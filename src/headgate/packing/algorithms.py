@@ -18,7 +18,7 @@ A partition that is faster than a consumer can take gets one of its own. One who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from headgate.errors import UserMistake, nearest
@@ -53,7 +53,8 @@ def pack(
     own = dict(capacities or {})
     if not capacity > 0 or not all(each > 0 for each in own.values()):
         raise UserMistake(f"a capacity of {capacity:g} carries nothing; give more than 0 bytes per second")
-    if not all(0 <= speed < float("inf") for speed in speeds.values()):
+    # A sum that is no number, or without end, has one of these in it.
+    if speeds and not (min(speeds.values()) >= 0 and sum(speeds.values()) < float("inf")):
         raise UserMistake("a partition's speed is negative or no number; give bytes per second from 0 up")
     room: Capacity = (lambda _: capacity) if not own else lambda consumer: own.get(consumer, capacity)
     return ALGORITHMS[algorithm](speeds, current, room)
@@ -64,7 +65,7 @@ def _any_fit(
 ) -> dict[str, int]:
     bins = kind(capacity)
     items = sorted(speeds.items(), key=_speed, reverse=True) if decreasing else speeds.items()
-    return {partition: _assign(bins, size, current.get(partition)) for partition, size in items}
+    return _assigned(bins, items, current)
 
 
 def _modified(
@@ -86,41 +87,46 @@ def _modified(
         if by_fastest
         else (lambda consumer: sum(size for _, size in groups[consumer]))
     )
+    find, put, consumers = bins.find, bins.put, bins.consumers
     packed: dict[str, int] = {}
     for consumer in sorted(sorted(groups), key=weight, reverse=True):
         group = groups[consumer]
         while group:
             partition, size = group[-1]
-            place = bins.find(size)
+            place = find(size)
             if place is None:
                 break
-            bins.put(place, size)
-            packed[partition] = bins.consumers[place]
+            put(place, size)
+            packed[partition] = consumers[place]
             group.pop()
         if not group:
             continue
-        place = bins.open(consumer)
-        kept = 0
-        for partition, size in group:
-            # The first one has the bin to itself, however large it is.
-            if kept and not bins.fits(place, size):
+        (fastest, size), *others = group
+        place = bins.open(consumer, size)
+        packed[fastest] = consumer
+        for kept, (partition, size) in enumerate(others):
+            if not bins.fits(place, size):
+                left += others[kept:]
                 break
-            bins.put(place, size)
+            put(place, size)
             packed[partition] = consumer
-            kept += 1
-        left += group[kept:]
     left.sort(key=_speed, reverse=True)
-    for partition, size in left:
-        packed[partition] = _assign(bins, size, current.get(partition))
+    packed |= _assigned(bins, left, current)
     return packed
 
 
-def _assign(bins: Bins, size: float, preferred: int | None) -> int:
-    place = bins.find(size)
-    if place is None:
-        place = bins.open(preferred)
-    bins.put(place, size)
-    return bins.consumers[place]
+def _assigned(bins: Bins, items: Iterable[tuple[str, float]], current: Assignment) -> dict[str, int]:
+    """Each into the bin that is found for it, or else a new one."""
+    find, put, open_new, preferred, consumers = bins.find, bins.put, bins.open, current.get, bins.consumers
+    packed: dict[str, int] = {}
+    for partition, size in items:
+        place = find(size)
+        if place is None:
+            place = open_new(preferred(partition), size)
+        else:
+            put(place, size)
+        packed[partition] = consumers[place]
+    return packed
 
 
 def _speed(item: tuple[str, float]) -> float:

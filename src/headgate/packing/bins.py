@@ -14,8 +14,8 @@ from collections.abc import Callable
 Capacity = Callable[[int], float]
 """Of the consumer with a number."""
 
-_HAIR = 1e-9
-"""Share of a capacity that sums of floats may be off."""
+_ROOM = 1 + 1e-9
+"""A capacity with a hair more, because sums of floats are off by that."""
 
 
 class Bins(ABC):
@@ -30,18 +30,21 @@ class Bins(ABC):
         self._lowest = 1
         """No consumer below this is unused."""
 
-    def open(self, preferred: int | None) -> int:
-        """A new bin: that of the preferred consumer if it has none yet, else that of the lowest unused number."""
-        consumer = preferred
-        if consumer is None or consumer in self.places:
-            while self._lowest in self.places:
-                self._lowest += 1
-            consumer = self._lowest
-        place = len(self.consumers)
-        self.places[consumer] = place
-        self.consumers.append(consumer)
-        capacity = self._capacity(consumer)
-        self._room.append(capacity * (1 + _HAIR))
+    def open(self, preferred: int | None, size: float) -> int:
+        """A new bin with so much in it: that of the preferred consumer if it has none yet, else the lowest unused.
+
+        What it is opened for has it to itself at first, however large it is.
+        """
+        places = self.places
+        if preferred is None or preferred in places:
+            preferred = self._lowest
+            while preferred in places:
+                preferred += 1
+            self._lowest = preferred
+        place = len(places)
+        places[preferred] = place
+        self.consumers.append(preferred)
+        self._room.append(self._capacity(preferred) * _ROOM - size)
         self._opened(place)
         return place
 
