@@ -10,16 +10,20 @@ import sys
 from benchmarks import (
     attachment,
     capacity,
+    consumers,
     decisions,
     forecasting,
+    groups,
     journals,
     memory,
     operator_graphs,
     packing,
     parallelism,
     production,
+    seamlessness,
     selectivities,
     simulations,
+    starts,
 )
 
 MEASUREMENTS = {
@@ -35,6 +39,10 @@ MEASUREMENTS = {
     "production": production.run,
     "parallelism": parallelism.run,
     "selectivities": selectivities.run,
+    "seamlessness": seamlessness.run,
+    "starts": starts.run,
+    "consumers": consumers.run,
+    "groups": groups.run,
 }
 
 

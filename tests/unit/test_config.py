@@ -119,7 +119,7 @@ def test_an_app_can_be_shortened() -> None:
         ('reads = ["lines"]', 'reads = ["words"]', ("split", "circle")),
         ('name = "split"', 'name = "count"', ("two of the operators are named 'count'",)),
         ('name = "words"', 'name = "lines"', ("two of the topics are named 'lines'",)),
-        ('topic = "lines"', 'topic = "other"', ("no operator reads topic 'other'",)),
+        ('topic = "lines"', 'topic = "other"', ("nobody reads topic 'other'",)),
         ('function = "m:split"', 'function = "split"', ("operators.split", "module:function")),
         ("scalable = false", 'deduplicate = ["word"]', ("operators.count", "scalable = false")),
         ("scalable = false", 'output_mode = "update"', ("operators.count", "scalable = false")),

@@ -16,6 +16,7 @@ _COMMANDS = {
     "broker": "broker",
     "calibrate": "calibrate",
     "compare": "compare",
+    "consumers": "consumers",
     "control": "control",
     "decide": "decide",
     "demo": "demo",

@@ -9,7 +9,9 @@ from headgate.errors import UserMistake
 
 _EXTRAS = {
     "confluent_kafka": "kafka",
+    "fastavro": "consumers",
     "jgo": "kafka",
+    "lightkube": "kubernetes",
     "pandas": "spark",
     "psutil": "spark",
     "py4j": "spark",

@@ -5,6 +5,7 @@ starts anything; ``wiring`` does.
 """
 
 from headgate.config.app import AppFile
+from headgate.config.consumers import ConsumersTable
 from headgate.config.flow import OperatorTable, SinkTable, StreamTable, upstream_first
 from headgate.config.kafka import KafkaTable, ProducerTable, TopicTable
 from headgate.config.reading import load_app, parse_app
@@ -14,6 +15,7 @@ from headgate.config.tables import ClusterTable, ControllerTable, PipelineTable
 __all__ = [
     "AppFile",
     "ClusterTable",
+    "ConsumersTable",
     "ControllerTable",
     "KafkaTable",
     "OperatorTable",

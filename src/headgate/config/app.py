@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
+from headgate.config.consumers import ConsumersTable
 from headgate.config.flow import STREAM, OperatorTable, StreamTable, upstream_first
 from headgate.config.kafka import PARTITIONS, KafkaTable, ProducerTable, TopicTable
 from headgate.config.table import Seconds, Table
@@ -27,6 +28,7 @@ class AppFile(Table):
     kafka: KafkaTable = KafkaTable()
     topics: tuple[TopicTable, ...] = ()
     operators: tuple[OperatorTable, ...] = ()
+    consumers: ConsumersTable | None = None
     producers: tuple[ProducerTable, ...] = ()
     controller: ControllerTable = ControllerTable()
 
@@ -60,7 +62,10 @@ class AppFile(Table):
             _topics_fit(self)
             _sinks_are_apart(self)
             upstream_first(self.operators)
+        if self.operators or self.consumers is not None:
             _producers_are_read(self)
+        if self.consumers is not None:
+            _consumers_fit(self, self.consumers)
         if self.cluster.master is None and self.controller.bounds.most > self.cluster.nodes:
             raise ValueError(
                 f"controller.executors goes up to {self.controller.bounds.most}, but cluster.nodes is "
@@ -70,12 +75,17 @@ class AppFile(Table):
 
 
 def _one_kind(app: AppFile) -> None:
+    if app.consumers is not None:
+        others = [key for key in ("operators", "pipeline", "stream") if getattr(app, key)]
+        if others:
+            raise ValueError(f"[consumers] and {others[0]} are both given; keep one of them")
+        return
     if app.operators:
         if app.pipeline is not None:
             raise ValueError("[[operators]] and [pipeline] are both given; keep one of them")
         return
     if (app.stream is None) == (app.pipeline is None):
-        raise ValueError("give one of a [stream] table, a [pipeline] table or [[operators]]")
+        raise ValueError("give one of a [stream] table, a [pipeline] table, [[operators]] or [consumers]")
     for key in ("topics", "producers"):
         if getattr(app, key):
             raise ValueError(f"[[{key}]] need [[operators]] that use them; add these or remove the {key}")
@@ -126,9 +136,20 @@ def _topics_fit(app: AppFile) -> None:
 
 def _producers_are_read(app: AppFile) -> None:
     read = {name for operator in app.operators for name in operator.reads}
+    read |= set(app.consumers.reads) if app.consumers is not None else set()
     for producer in app.producers:
         if producer.topic not in read:
-            raise ValueError(f"no operator reads topic '{producer.topic}' of a producer{nearest(producer.topic, read)}")
+            raise ValueError(f"nobody reads topic '{producer.topic}' of a producer{nearest(producer.topic, read)}")
+
+
+def _consumers_fit(app: AppFile, table: ConsumersTable) -> None:
+    known = {topic.name for topic in app.all_topics}
+    for name in table.reads if app.kafka.is_local else ():
+        if name not in known:
+            raise ValueError(
+                f"consumers.reads has topic '{name}', which is neither listed in [[topics]] nor filled by one of the "
+                f"[[producers]]{nearest(name, known)}"
+            )
 
 
 def _sinks_are_apart(app: AppFile) -> None:

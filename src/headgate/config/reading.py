@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from headgate.config.app import AppFile
+from headgate.config.consumers import ConsumersTable
 from headgate.config.flow import OperatorTable
 from headgate.config.tables import PipelineTable
 from headgate.errors import UserMistake, nearest
 
 _SCHEMA = "`headgate schema app`"
 
-_WithFile = TypeVar("_WithFile", PipelineTable, OperatorTable)
+_WithFile = TypeVar("_WithFile", PipelineTable, OperatorTable, ConsumersTable)
 
 
 def load_app(path: Path) -> AppFile:
@@ -32,12 +33,12 @@ def load_app(path: Path) -> AppFile:
     operators = tuple(
         _found(operator, home, where=f"{path}: file of operator '{operator.name}',") for operator in app.operators
     )
+    consumers = None if app.consumers is None else _found(app.consumers, home, where=f"{path}: consumers.file")
     kafka = app.kafka
     if kafka.config is not None:
         kafka = kafka.model_copy(update={"config": home / kafka.config})
-    return app.model_copy(
-        update={"folder": home / app.folder, "pipeline": pipeline, "operators": operators, "kafka": kafka}
-    )
+    found = {"pipeline": pipeline, "operators": operators, "consumers": consumers, "kafka": kafka}
+    return app.model_copy(update={"folder": home / app.folder, **found})
 
 
 def _found(table: _WithFile, home: Path, *, where: str) -> _WithFile:

@@ -197,3 +197,40 @@ def test_a_port_in_use_is_said_by_a_controller_of_its_own(
         assert_one_sentence(headgate(*control, taken_port), f"port {taken_port}", "is in use")
         assert_one_sentence(headgate(*control, 70000), "port 70000", "does not exist")
     assert not (tmp_path / "x.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--journal", "there.db"), ("2 apps", "name one of")),
+        (("--app", "a", "--app", "c", "--journal", "folder"), ("app 'c'",)),
+        (("--app", "a", "--app", "b", "--journal", "there.db"), ("is a file", "folder")),
+        (("--app", "a", "--app", "b", "--journal", "no/folder"), ("does not exist",)),
+        (("--app", "a", "--app", "b", "--journal", "folder", "--port", "9999"), ("for one app",)),
+        (("--app", "a", "--journal", "x.db", "--policy", "c=hpa"), ("app 'c'", "not controlled")),
+        (("--app", "a", "--journal", "x.db", "--policy", "a=hpa", "--policy", "a=ds2"), ("two policies",)),
+        (("--app", "a", "--journal", "x.db", "--policy", "hpa", "--policy", "ds2"), ("APP=ds2",)),
+        (("--app", "a", "--app", "b", "--journal", "folder", "--policy", "a=hpa"), ("app 'b'", "b=POLICY")),
+    ],
+)
+def test_mistakes_about_several_apps_are_said_before_anything_is_controlled(
+    headgate: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    said: tuple[str, ...],
+) -> None:
+    monkeypatch.setenv("HEADGATE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.db").touch()
+    with (
+        register(role="agent", app="a", address="127.0.0.1:9", token="t"),
+        register(role="agent", app="b", address="127.0.0.1:9", token="t"),
+    ):
+        assert_one_sentence(headgate("control", *words), *said)
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "there.db"}
+
+
+def test_what_is_only_simulated_is_not_promised_to_be_real(headgate: Callable[..., Any]) -> None:
+    assert_one_sentence(headgate("reproduce", "daedalus", "--real"), "--real", "elastic-functions")
+    assert_one_sentence(headgate("reproduce", "elastic-functions", "--folder", "x"), "--folder", "--real")

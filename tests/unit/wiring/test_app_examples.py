@@ -9,6 +9,8 @@ import pytest
 from pyspark import cloudpickle
 
 from headgate.config import load_app
+from headgate.kafka.settings import KafkaSettings
+from headgate.wiring.consumer_group import Group
 from headgate.wiring.functions import operator_function
 from headgate.wiring.loads import check_loads
 from headgate.wiring.specs import make_guards, make_policy
@@ -31,3 +33,13 @@ def test_functions_options_loads_and_policies_of_an_example_exist(
     for table in app.operators:
         assert callable(operator_function(table, folder=tmp_path))
     assert {producer.duration_s for producer in app.producers} == {120}
+
+
+def test_the_example_of_a_consumer_group_could_be_started(tmp_path: Path) -> None:
+    app = load_app(EXAMPLES / "consumers.toml")
+    check_loads(app)
+    group = Group(app=app, app_file=EXAMPLES / "consumers.toml", kafka=KafkaSettings("127.0.0.1:9092"))
+    group.check()
+    assert group.settings.algorithm == "mbf"
+    assert group.lake == app.folder / "lake"
+    assert group.command("monitor")[-1] == "--quiet"
