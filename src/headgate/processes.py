@@ -63,6 +63,7 @@ def matches(record: ProcessRecord, *, token: str | None = None) -> bool:
 def _words(process: psutil.Process) -> list[str]:
     """Its command line. A process that has just been started, or is about to end, has none for a moment."""
     deadline_s = time.monotonic() + _COMMAND_WITHIN_S
+    words: list[str]
     while not (words := process.cmdline()) and time.monotonic() < deadline_s:
         time.sleep(0.001)
     return words

@@ -36,6 +36,7 @@ consumer_capacity = {limit}
 most_consumers = 4
 lease_s = {lease_s}
 window_s = {window_s}
+wait_s = {wait_s}
 [[producers]]
 topic = "rows"
 records = "rows:size=500,tables={tables}"
@@ -142,6 +143,7 @@ def running_group(
     lease_s: float = 20.0,
     window_s: float = 10.0,
     tables: int = 4,
+    wait_s: float = 1.0,
     format: str = "parquet",  # noqa: A002 - as the file calls it
 ) -> Iterator[GroupBench]:
     folder.mkdir(parents=True, exist_ok=True)
@@ -160,6 +162,7 @@ def running_group(
                 lease_s=lease_s,
                 window_s=window_s,
                 tables=tables,
+                wait_s=wait_s,
                 format=format,
             )
         )

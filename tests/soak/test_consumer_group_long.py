@@ -18,9 +18,10 @@ from group_bench import GroupBench, running_group
 pytestmark = [pytest.mark.soak, pytest.mark.spark, pytest.mark.timeout(1800)]
 
 DURATION_S = float(os.environ.get("HEADGATE_SOAK_S", "300"))
-CAPACITY = 1_000_000.0
-PEAK = 3 * CAPACITY / 500
-"""Records of 500 bytes a second that need up to four consumers; two processors cannot feed four of 1.5 MB/s each."""
+CAPACITY = 1_500_000.0
+PEAK = 1.9 * CAPACITY / 500
+"""Records of 500 bytes a second that need two to four consumers, as they are spread over partitions; two processors
+also have to start consumers meanwhile, and to catch up."""
 
 
 @pytest.mark.parametrize("lake", ["parquet", "delta"])
@@ -34,11 +35,12 @@ def test_five_minutes_with_every_fault_once(
         tmp_path / "group",
         capacity=scale * CAPACITY,
         peak=scale * PEAK,
-        workload=f"sine:period={DURATION_S / 2:.0f}s,low=0.2",
+        workload=f"sine:period={DURATION_S:.0f}s,low=0.2,phase=0.75",
         duration_s=DURATION_S,
         lease_s=20.0,
         window_s=30.0,
-        tables=8,
+        tables=2,
+        wait_s=2.0,
         format=lake,
     ) as group:
         began_s = time.monotonic()

@@ -162,6 +162,7 @@ class RunningController:
         """What the report draws: speeds, who reads what, and lag."""
         figures: dict[str, Any] = {
             "speeds": {f"{one.topic}-{one.number}": round(one.bytes_per_s, 1) for one in speeds.speeds},
+            "records_per_s": round(sum(one.records_per_s for one in speeds.speeds), 1),
             "assignment": controller.assignment,
             "consumers": sorted(controller.consumers),
             "phase": controller.phase.value,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -21,6 +21,8 @@ from headgate.report.wording import elapsed, mean_count, number, seconds
 
 _TOLD = ("plan", "too-few-consumers", "lost", "restarted", "managed", "kafka-back")
 _MOST_ROWS = 200
+NORMAL_S = 10.0
+"""Lag is normal up to what is written in so long: a few cycles of a consumer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,6 +34,8 @@ class GroupCourse:
     consumers: Floats
     speed: Floats
     """Bytes per second that are written to all partitions."""
+    rate: Floats
+    """Records per second that are."""
     lag: Floats
     speeds: Mapping[str, Floats]
     lags: Mapping[str, Floats]
@@ -59,6 +63,7 @@ class GroupCourse:
             times_s=np.array([look["time_s"] - start_s for look in looks], dtype=np.float64),
             consumers=np.array([len(look["consumers"]) for look in looks], dtype=np.float64),
             speed=np.array([sum(look["speeds"].values()) for look in looks], dtype=np.float64),
+            rate=np.array([look.get("records_per_s", np.nan) for look in looks], dtype=np.float64),
             lag=np.nansum(np.array(list(lags.values())), axis=0) if lags else np.zeros(len(looks)),
             speeds=speeds,
             lags=lags,
@@ -85,8 +90,8 @@ class GroupCourse:
         }
 
     def _changes(self) -> list[dict[str, float | None]]:
-        """How long each change took, phase by phase, and until the lag was normal: at most twice its median."""
-        normal = 2 * float(np.nanmedian(self.lag)) if self.lag.size else 0.0
+        """How long each change took, phase by phase, and until the lag was normal."""
+        normal = self.lag <= NORMAL_S * self.rate
         changes: list[dict[str, float | None]] = []
         plan_s: float | None = None
         for note in self.notes:
@@ -94,7 +99,7 @@ class GroupCourse:
             if note["code"] == "plan":
                 plan_s = figures.get("plan_s")
             elif note["code"] == "managed":
-                calm = self.times_s[(self.times_s >= note["since_s"]) & (self.lag <= normal)]
+                calm = self.times_s[(self.times_s >= note["since_s"]) & normal]
                 changes.append(
                     {
                         "plan_s": plan_s,
@@ -125,7 +130,7 @@ def group_page(course: GroupCourse) -> str:
         for place, each in enumerate(found["changes"], start=1)
     ]
     return framed(
-        f"Consumer group {course.app}",
+        course.app if "group" in course.app else f"Consumer group {course.app}",
         f"{said(verdict)}{figures}<h2>Changes of the group</h2>"
         f"{text_table(columns, changes, numbers_from=1)}"
         f"<h2>What happened</h2>{cut}{text_table(('time', 'what', ''), rows[-_MOST_ROWS:])}",
@@ -166,24 +171,26 @@ def _figures(course: GroupCourse) -> list[Figure]:
         _by_partition(course, course.speeds, title="Write speed of each partition", what="bytes per second", unit="/s"),
         Figure(
             title="Lag",
-            about="Records of all partitions that have come and are not in the lake.",
+            about="Records of all partitions that have come and are not in the lake. "
+            f"Normal is at most what is written in {NORMAL_S:g} s.",
             x=x,
-            y=value_scale(float(np.nanmax(course.lag)), title="records"),
+            y=value_scale(_highest((course.lag, NORMAL_S * course.rate)), title="records"),
             unit="records",
-            lines=(Line(label="lag", times=course.times_s, values=course.lag, colour="lag"),),
-            legend=False,
+            lines=(
+                Line(label="lag", times=course.times_s, values=course.lag, colour="lag"),
+                Line(label="normal", times=course.times_s, values=NORMAL_S * course.rate, colour="load"),
+            ),
         ),
         _by_partition(course, course.lags, title="Lag of each partition", what="records", unit="records"),
     ]
 
 
 def _by_partition(course: GroupCourse, values: Mapping[str, Floats], *, title: str, what: str, unit: Any) -> Figure:
-    highest = max((float(np.nanmax(each)) for each in values.values() if not np.isnan(each).all()), default=0.0)
     return Figure(
         title=title,
         about="One line for each partition.",
         x=time_scale(float(course.times_s[-1])),
-        y=value_scale(highest, title=what),
+        y=value_scale(_highest(values.values()), title=what),
         unit=unit,
         lines=tuple(
             Line(label=partition, times=course.times_s, values=each, colour=run_colour(index))
@@ -191,6 +198,10 @@ def _by_partition(course: GroupCourse, values: Mapping[str, Floats], *, title: s
         ),
         legend=len(values) <= 8,
     )
+
+
+def _highest(series: Iterable[Floats]) -> float:
+    return max((float(np.nanmax(each)) for each in series if not np.isnan(each).all()), default=0.0)
 
 
 def _carried(looks: Sequence[Mapping[str, Any]], partitions: Sequence[str]) -> dict[str, Floats]:

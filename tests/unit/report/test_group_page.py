@@ -23,6 +23,7 @@ def chronicle(tmp_path: Path) -> Path:
         told.tell(
             "group",
             speeds={"rows-10": 5.0, "rows-0": 4.0},
+            records_per_s=9.0,
             assignment={"rows-0": 1, "rows-10": 2},
             consumers=[1] if second < 10 else [1, 2],
             phase="sentinel",
@@ -54,11 +55,26 @@ def test_a_change_is_over_when_the_lag_is_normal_again(tmp_path: Path) -> None:
         if second == 12:
             managed = {"ready_s": 0.0, "handover_s": 3.0, "seconds": 3.0}
             told.tell("note", code="managed", message="", figures=managed)
-        lag = {"rows-0": 500 if 10 <= second < 16 else 10}
-        told.tell("group", speeds={"rows-0": 4.0}, assignment={}, consumers=[1], phase="sentinel", lag=lag)
+        lag = {"rows-0": 41 if 10 <= second < 16 else 40}
+        look = {"speeds": {"rows-0": 40.0}, "records_per_s": 4.0, "assignment": {}, "consumers": [1], "lag": lag}
+        told.tell("group", **look, phase="sentinel")
     told.close()
     (change,) = GroupCourse.read(path, app="rows").to_document()["changes"]
     assert change == {"plan_s": 0.25, "ready_s": 0.0, "handover_s": 3.0, "seconds": 3.0, "calm_s": 4.0}
+
+
+def test_a_lag_that_stays_is_not_normal_because_it_is_usual(tmp_path: Path) -> None:
+    path, now_s = tmp_path / "group.jsonl", 0.0
+    told = Chronicle(path, now_s=lambda: now_s)
+    for second in range(30):
+        now_s = float(second)
+        if second == 9:
+            told.tell("note", code="managed", message="", figures={"ready_s": 0.0, "handover_s": 3.0, "seconds": 3.0})
+        look = {"speeds": {"rows-0": 40.0}, "records_per_s": 4.0, "assignment": {}, "consumers": [1]}
+        told.tell("group", **look, phase="sentinel", lag={"rows-0": 41})
+    told.close()
+    (change,) = GroupCourse.read(path, app="rows").to_document()["changes"]
+    assert change["calm_s"] is None
 
 
 def test_the_page_has_every_figure_and_no_markup_of_others(chronicle: Path) -> None:
