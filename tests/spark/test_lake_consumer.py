@@ -79,7 +79,7 @@ def write(kafka: KafkaSettings, topic: str, first: int, end: int) -> None:
 
 def hold(consumer: LakeConsumer, topic: str, *, epoch: int, partitions: tuple[int, ...] = (0, 1, 2)) -> None:
     held = {f"{topic}-{number}": Held(topic=topic, number=number, epoch=epoch) for number in partitions}
-    consumer._take(dict.fromkeys(held, epoch), held=held)
+    consumer._holdings.take(held.values())
 
 
 def sequences(folder: Path) -> list[int]:
@@ -122,7 +122,7 @@ def test_it_gives_signs_of_life_in_the_middle_of_a_cycle_but_not_of_what_is_chan
         while len(told) < 3:
             assert time.monotonic() < deadline_s, "no sign of life"
             time.sleep(0.05)
-        with consumer._changing:
+        with consumer._holdings.changing:
             before = len(told)
             time.sleep(0.5)
             assert len(told) == before

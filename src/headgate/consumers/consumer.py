@@ -11,22 +11,22 @@ Beyond the paper: the log, epochs, and that it tells after each cycle, and in th
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's users know
+from pyspark.sql import SparkSession
 
 from headgate.consumers.chronicle import Chronicle
-from headgate.consumers.commit_log import CommitLog, Fenced, Position, Range
+from headgate.consumers.commit_log import CommitLog, Fenced, Range
 from headgate.consumers.cycle import Intake, RecordSizes, bytes_waiting, plan_intake
+from headgate.consumers.holdings import Holdings
+from headgate.consumers.ingest import Ingest, Transform
 from headgate.consumers.lake import Lake
 from headgate.consumers.messages import (
     CONTROLLER,
@@ -44,25 +44,16 @@ from headgate.consumers.messages import (
 )
 from headgate.consumers.post import Inbox, Outbox
 from headgate.consumers.volume import Plan, Volume
-from headgate.errors import Temporary, UserMistake
+from headgate.errors import Temporary
 from headgate.kafka.admin import BEGINNING, END, Admin, Partition
 from headgate.kafka.faults import Complaints, Presence
 from headgate.kafka.settings import KafkaSettings
 
 log = logging.getLogger("headgate")
 
-Transform = Callable[[DataFrame], DataFrame]
-"""From records of Kafka to rows with a column ``table``."""
-
 _LOOK_EVERY_S = 0.1
-_FETCHING = {"kafka.max.partition.fetch.bytes": "262144", "kafka.fetch.max.wait.ms": "20"}
-"""All partitions are fetched ahead of their reading, and the heap is small; and a connection that waits at the end of a
-partition has to end that before it goes elsewhere, one after the other for each of them."""
 _SIGN_EVERY_S, _LONGEST_CYCLE_S = 5.0, 600.0
 """In the middle of a cycle a consumer still says that it lives, unless the cycle lasts so long that it hardly does."""
-_KAFKA_COLUMNS = (
-    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,21 +79,17 @@ class LakeConsumer:
         chronicle: Chronicle,
     ) -> None:
         self._settings = settings
-        self._kafka = kafka
-        self._session = session
-        self._transform = transform
+        self._ingest = Ingest(session, kafka, transform=transform, lake=lake)
         self._volume = volume
         self._lake = lake
         self._chronicle = chronicle
         self._log = CommitLog(lake.root)
         self._admin = Admin(kafka, within_s=5.0)
+        self._holdings = Holdings(volume, self._log, lake, self._admin, consumer=settings.number)
         self._presence = Presence(kafka.bootstrap)
         self._sizes = RecordSizes()
-        self._positions: dict[str, int] = {}
         self._incarnation = uuid.uuid4().hex[:8]
         self._stop = threading.Event()
-        # What it reads. A sign of life from before a change must not arrive after the answer that tells of it.
-        self._changing = threading.Lock()
         self._cycle_began_s = time.monotonic()
         self._cycle_s: float | None = None
         self._bytes_per_s: float | None = None
@@ -117,7 +104,7 @@ class LakeConsumer:
 
     @property
     def held(self) -> Mapping[str, Held]:
-        return self._volume.remembered.held
+        return self._holdings.held
 
     def stop(self) -> None:
         """End after the cycle that is under way."""
@@ -144,7 +131,7 @@ class LakeConsumer:
         while not self._stop.wait(_SIGN_EVERY_S):
             working_s = time.monotonic() - self._cycle_began_s
             if _SIGN_EVERY_S <= working_s < _LONGEST_CYCLE_S:
-                with self._changing:
+                with self._holdings.changing:
                     self._tell_state(None)
 
     def close(self) -> None:
@@ -155,27 +142,11 @@ class LakeConsumer:
 
     def warm(self) -> None:
         """Let Spark do once what it will do in each cycle, before partitions wait for it."""
-        name = f"warm-{self._settings.number}-{self._incarnation}"
-        empty = self._session.createDataFrame([(None, b"{}", "", 0, 0, None, 0)], _KAFKA_COLUMNS)
-        self._write_aside(empty, name)
-        # The user's function may have left out the empty row, and then nothing was written yet.
-        row = self._session.createDataFrame([("rehearsal", 0)], "table string, sequence long")
-        row.write.partitionBy("table").mode("append").parquet(str(self._lake.aside(name)))
-        self._lake.rehearse(name)
-        self._lake.forget(name)
+        self._ingest.rehearse(f"warm-{self._settings.number}-{self._incarnation}")
 
     def resume(self) -> None:
-        """Go on after an end of whatever kind: finish or forget what was planned, and take up the partitions again."""
-        remembered = self._volume.remembered
-        if remembered.plan is not None:
-            commit = self._log.find(remembered.plan.name, since=remembered.plan.commits_read)
-            if commit is not None:
-                self._lake.publish(commit)
-            else:
-                self._lake.forget(remembered.plan.name)
-            self._volume.remember(plan=None)
-        if self.held:
-            self._take({partition: held.epoch for partition, held in self.held.items()})
+        """Go on after an end of whatever kind."""
+        self._holdings.resume()
 
     def cycle(self) -> None:
         began_s = time.monotonic()
@@ -210,19 +181,21 @@ class LakeConsumer:
             ends = self._offsets(END)
             size = self._sizes.mean_bytes
             waited = time.monotonic() - began_s >= settings.wait_s or self._stop.is_set()
-            if waited or bytes_waiting(self._positions, ends, record_bytes=size) >= settings.batch_bytes:
+            if waited or bytes_waiting(self._holdings.positions, ends, record_bytes=size) >= settings.batch_bytes:
                 break
             self._stop.wait(_LOOK_EVERY_S)
-        behind = [partition for partition, position in self._positions.items() if ends.get(partition, 0) > position]
+        behind = [
+            partition for partition, position in self._holdings.positions.items() if ends.get(partition, 0) > position
+        ]
         begins = self._offsets(BEGINNING) if behind else {}
         return plan_intake(
-            self._positions, begins=begins, ends=ends, record_bytes=size, batch_bytes=settings.batch_bytes
+            self._holdings.positions, begins=begins, ends=ends, record_bytes=size, batch_bytes=settings.batch_bytes
         )
 
     def _offsets(self, which: Any) -> dict[str, int]:
-        if not self._positions:
+        if not self._holdings.positions:
             return {}
-        wanted = [Partition(*split(partition)) for partition in self._positions]
+        wanted = [Partition(*split(partition)) for partition in self._holdings.positions]
         found = self._admin.offsets(wanted, which)
         return {f"{partition.topic}-{partition.number}": offset for partition, offset in found.items()}
 
@@ -236,7 +209,7 @@ class LakeConsumer:
         for partition, lost in intake.lost.items():
             log.warning("%d records of %s were deleted by retention before they were read", lost, partition)
         at_s = time.monotonic()
-        records, size = self._write_aside(self._read(intake), name) if intake.records else (0, 0)
+        records, size = self._ingest.bring(intake, name)
         files = self._lake.written(name)
         at_s = _passed(times, "write_s", at_s)
         ranges = {
@@ -250,9 +223,10 @@ class LakeConsumer:
         except Fenced as fenced:
             log.warning("%s", fenced)
             self._lake.forget(name)
-            self._release(fenced.partitions, plan=None)
+            self._volume.remember(plan=None)
+            self._holdings.release(fenced.partitions)
             return 0, 0
-        self._positions |= {partition: each.end for partition, each in ranges.items()}
+        self._holdings.positions |= {partition: each.end for partition, each in ranges.items()}
         at_s = _passed(times, "commit_s", at_s)
         self._lake.publish(commit)
         self._volume.remember(plan=None)
@@ -260,35 +234,6 @@ class LakeConsumer:
         self._tell_kafka(ranges)
         _passed(times, "publish_s", at_s)
         return records, size
-
-    def _read(self, intake: Intake) -> DataFrame:
-        starts: dict[str, dict[str, int]] = {}
-        ends: dict[str, dict[str, int]] = {}
-        for partition, (first, end) in intake.ranges.items():
-            topic, number = split(partition)
-            starts.setdefault(topic, {})[str(number)] = first + intake.lost.get(partition, 0)
-            ends.setdefault(topic, {})[str(number)] = end
-        assigned = {topic: [int(number) for number in numbers] for topic, numbers in starts.items()}
-        return (
-            self._session.read.format("kafka")
-            .options(**_FETCHING)
-            .options(**self._kafka.for_spark())
-            .option("assign", json.dumps(assigned))
-            .option("startingOffsets", json.dumps(starts))
-            .option("endingOffsets", json.dumps(ends))
-            .load()
-        )
-
-    def _write_aside(self, records: DataFrame, name: str) -> tuple[int, int]:
-        seen = Observation()
-        size = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
-        counted = records.observe(seen, F.count(F.lit(1)).alias("records"), F.sum(size).alias("bytes"))
-        rows = self._transform(counted)
-        check_rows(rows)
-        # A task each for all partitions would cost more than what they read, and make as many files of each table.
-        few = rows.coalesce(self._session.sparkContext.defaultParallelism)
-        few.write.partitionBy("table").mode("overwrite").parquet(str(self._lake.aside(name)))
-        return int(seen.get["records"]), int(seen.get["bytes"] or 0)
 
     def _tell_kafka(self, ranges: Mapping[str, Range]) -> None:
         offsets = [TopicPartition(*split(partition), each.end) for partition, each in ranges.items()]
@@ -335,14 +280,14 @@ class LakeConsumer:
                 for own, each in zip(known, command.partitions, strict=True)
                 if own is not None and own.epoch <= each.epoch
             ]
-            self._release(stopped)
+            self._holdings.release(stopped)
             self._outbox.send(
                 StopConsumingEvent(consumer=number, request=command.request, partitions=command.partitions),
                 partition=CONTROLLER,
             )
         elif isinstance(command, StartConsumingCommand):
             there = self._existing(command.partitions)
-            self._take({each.partition: each.epoch for each in there}, held={each.partition: each for each in there})
+            self._holdings.take(there)
             taken = tuple(each for each in there if self.held.get(each.partition) == each)
             self._outbox.send(
                 StartConsumingEvent(consumer=number, request=command.request, partitions=taken), partition=CONTROLLER
@@ -358,38 +303,6 @@ class LakeConsumer:
                 log.warning("partition %s is to be read, but there is none; the command is left aside", each.partition)
         return found
 
-    def _take(self, epochs: Mapping[str, int], *, held: Mapping[str, Held] | None = None) -> None:
-        """Read partitions from now on, where the log says that they have come to."""
-        claimed, refused = self._log.claim(epochs, consumer=self._settings.number)
-        self._publish_left_over(claimed)
-        fresh = [partition for partition, position in claimed.items() if position.end is None]
-        begins: dict[str, int] = {}
-        if fresh:
-            wanted = [Partition(*split(partition)) for partition in fresh]
-            found = self._admin.offsets(wanted, BEGINNING)
-            begins = {f"{partition.topic}-{partition.number}": offset for partition, offset in found.items()}
-        for partition, position in claimed.items():
-            self._positions[partition] = begins.get(partition, 0) if position.end is None else position.end
-        now = {**self.held, **{partition: each for partition, each in (held or {}).items() if partition in claimed}}
-        with self._changing:
-            self._volume.remember(held=now)
-        self._release(refused)
-
-    def _publish_left_over(self, claimed: Mapping[str, Position]) -> None:
-        """What the reader before has committed, and perhaps not put in its place before it ended."""
-        for number in sorted({position.number for position in claimed.values() if position.number}):
-            commit = self._log.read(number)
-            if commit is not None:
-                self._lake.publish(commit)
-
-    def _release(self, partitions: list[str] | tuple[str, ...], **also: object) -> None:
-        for partition in partitions:
-            self._positions.pop(partition, None)
-        kept = {partition: held for partition, held in self.held.items() if partition not in partitions}
-        if partitions or also:
-            with self._changing:
-                self._volume.remember(held=kept, **also)
-
     def _tell_state(self, answer: int | None) -> None:
         self._outbox.send(
             StateEvent(
@@ -403,12 +316,6 @@ class LakeConsumer:
             ),
             partition=CONTROLLER,
         )
-
-
-def check_rows(rows: DataFrame) -> None:
-    """Refuse a function whose rows do not say which table they belong to."""
-    if "table" not in rows.columns:
-        raise UserMistake(f"the function's rows have no column 'table' (only {', '.join(rows.columns)}); add it")
 
 
 def _passed(times: dict[str, float], name: str, since_s: float) -> float:

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 
 from headgate.consumers.actions import Action, Create, Delete, GroupSettings, Note, Phase, Send
 from headgate.consumers.group import difference, loads, pack_within, renumbered
+from headgate.consumers.handover import Handover
 from headgate.consumers.messages import (
     Event,
-    Held,
     Leads,
-    StartConsumingCommand,
     StartConsumingEvent,
     StateEvent,
     StopConsumingCommand,
@@ -31,7 +30,6 @@ from headgate.consumers.messages import (
     TellState,
     WriteSpeeds,
     first_epoch,
-    split,
 )
 from headgate.packing import moved, rscore
 
@@ -46,18 +44,6 @@ class _Member:
     incarnation: str | None = None
 
 
-@dataclass(slots=True)
-class _Step:
-    """A partition on its way: stopped at one consumer, if it is read, and started at another, if it shall be."""
-
-    stop_at: int | None
-    start_at: int | None
-    epoch: int
-    """Of the reader that stops, and then of the one that starts."""
-    request: int = 0
-    sent_s: float | None = None
-
-
 class GroupController:
     """One term of a controller."""
 
@@ -69,7 +55,7 @@ class GroupController:
         self.held: dict[str, tuple[int, int]] = {}
         """Consumer and epoch of each partition that is read."""
         self._members: dict[int, _Member] = {}
-        self._steps: dict[str, _Step] = {}
+        self._handover = Handover(term=term, epochs=self._epoch, requests=self._request)
         self._doomed: set[int] = set()
         self._leaving: set[int] = set()
         """Told to end, and not known to be gone: their numbers are not free."""
@@ -96,7 +82,8 @@ class GroupController:
         self._asked_s = now_s
         self._members = {consumer: _Member(heard_s=now_s) for consumer in live}
         self._unanswered = set(live)
-        self.held, self._steps, self._doomed = {}, {}, set()
+        self.held, self._doomed = {}, set()
+        self._handover.clear()
         note = Note("synchronize", f"asking {len(self._unanswered)} consumers what they read")
         return [note, *self._questions(), *self._synchronized(now_s)]
 
@@ -170,9 +157,7 @@ class GroupController:
         unwanted = []
         for held in event.partitions:
             reader, epoch = self.held.get(held.partition, (event.consumer, held.epoch))
-            step = self._steps.get(held.partition)
-            starting_here = step is not None and step.start_at == event.consumer and step.stop_at is None
-            if held.partition not in self.held and not starting_here:
+            if held.partition not in self.held and not self._handover.starts_at(held.partition, event.consumer):
                 self.held[held.partition] = (event.consumer, held.epoch)
             elif reader == event.consumer:
                 self.held[held.partition] = (reader, max(epoch, held.epoch))
@@ -183,7 +168,7 @@ class GroupController:
                 unwanted.append(held)
         for partition, (reader, _) in list(self.held.items()):
             # It has lost what it was thought to read: its volume, or the partition to a later reader.
-            if reader == event.consumer and partition not in told and partition not in self._steps:
+            if reader == event.consumer and partition not in told and partition not in self._handover:
                 del self.held[partition]
         if not unwanted:
             return []
@@ -267,14 +252,7 @@ class GroupController:
             actions.append(Note("too-few-consumers", message, figures))
         self.phase, self._planned_s, self._communicating_s = Phase.GROUP_MANAGEMENT, now_s, None
         self._doomed = set(steps.delete)
-        self._steps = {
-            partition: _Step(
-                stop_at=steps.stops.get(partition),
-                start_at=steps.starts.get(partition),
-                epoch=self.held[partition][1] if partition in self.held else 0,
-            )
-            for partition in {**steps.stops, **steps.starts}
-        }
+        self._handover.begin(steps, epochs={partition: epoch for partition, (_, epoch) in self.held.items()})
         for consumer in steps.create:
             self._members[consumer] = _Member(heard_s=now_s)
             actions.append(Create(consumer))
@@ -293,62 +271,22 @@ class GroupController:
             actions.append(
                 Note("group-ready", f"all consumers are ready after {waited_s:.1f} s", {"seconds": waited_s})
             )
-        stops: dict[int, list[tuple[str, _Step]]] = {}
-        starts: dict[int, list[tuple[str, _Step]]] = {}
-        for partition, step in self._steps.items():
-            if step.sent_s is not None and now_s - step.sent_s < self.settings.resend_s:
-                continue
-            if step.stop_at is not None:
-                stops.setdefault(step.stop_at, []).append((partition, step))
-            elif step.start_at is not None:
-                starts.setdefault(step.start_at, []).append((partition, step))
-        for consumer, steps in sorted(stops.items()):
-            actions.append(self._say(StopConsumingCommand, consumer, steps, now_s))
-        for consumer, steps in sorted(starts.items()):
-            for _, step in steps:
-                if step.sent_s is None:
-                    step.epoch = self._epoch()
-            actions.append(self._say(StartConsumingCommand, consumer, steps, now_s))
-        return actions if self._steps else actions + self._managed(now_s)
-
-    def _say(
-        self,
-        kind: type[StartConsumingCommand] | type[StopConsumingCommand],
-        consumer: int,
-        steps: list[tuple[str, _Step]],
-        now_s: float,
-    ) -> Send:
-        request = self._request()
-        partitions = []
-        for partition, step in steps:
-            step.request, step.sent_s = request, now_s
-            topic, number = split(partition)
-            partitions.append(Held(topic=topic, number=number, epoch=step.epoch))
-        return Send(consumer, kind(term=self.term, request=request, partitions=tuple(partitions)))
+        actions += self._handover.commands(now_s, resend_s=self.settings.resend_s)
+        return actions if self._handover else actions + self._managed(now_s)
 
     def _stopped(self, event: StopConsumingEvent, now_s: float) -> list[Action]:
         for held in event.partitions:
             reader, epoch = self.held.get(held.partition, (None, 0))
             if reader == event.consumer and epoch <= held.epoch:
                 del self.held[held.partition]
-            step = self._steps.get(held.partition)
-            if step is not None and step.stop_at == event.consumer:
-                self._next_half(held.partition, step)
+            self._handover.stopped(held.partition, at=event.consumer)
         return self._manage(now_s) if self.phase is Phase.GROUP_MANAGEMENT else []
 
     def _started(self, event: StartConsumingEvent, now_s: float) -> list[Action]:
         for held in event.partitions:
-            step = self._steps.get(held.partition)
-            expected = step is not None and step.stop_at is None and step.start_at == event.consumer
-            if step is not None and expected and held.epoch == step.epoch:
+            if self._handover.started(held, at=event.consumer):
                 self.held[held.partition] = (event.consumer, held.epoch)
-                del self._steps[held.partition]
         return self._manage(now_s) if self.phase is Phase.GROUP_MANAGEMENT else []
-
-    def _next_half(self, partition: str, step: _Step) -> None:
-        step.stop_at, step.sent_s = None, None
-        if step.start_at is None:
-            del self._steps[partition]
 
     def _managed(self, now_s: float) -> list[Action]:
         actions: list[Action] = []
@@ -388,15 +326,7 @@ class GroupController:
         given_up = [partition for partition, (reader, _) in self.held.items() if reader == consumer]
         for partition in given_up:
             del self.held[partition]
-        for partition, step in list(self._steps.items()):
-            if step.start_at == consumer:
-                step.start_at, step.sent_s = None, None if step.stop_at is None else step.sent_s
-                if step.stop_at is None:
-                    # Nobody reads it; the next watch will see that.
-                    del self._steps[partition]
-            elif step.stop_at == consumer:
-                # A newer epoch keeps it from writing, so nobody has to wait for its answer.
-                self._next_half(partition, step)
+        self._handover.forget(consumer)
         message = f"consumer {consumer} was silent for {silent_s:.0f} s; its {len(given_up)} partitions are given away"
         return [Note("lost", message, {"consumer": consumer, "partitions": given_up}), Delete(consumer)]
 
