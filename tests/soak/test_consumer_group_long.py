@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.spark, pytest.mark.timeout(1800)]
 
 DURATION_S = float(os.environ.get("HEADGATE_SOAK_S", "300"))
 CAPACITY = 1_500_000.0
-PEAK = 2.3 * CAPACITY / 500
+PEAK = 2.2 * CAPACITY / 500
 """Records of 500 bytes a second that need one to four consumers, as they are spread over partitions; two processors
 also have to start consumers meanwhile, and to catch up."""
 

@@ -42,6 +42,7 @@ class ConsumersTable(Table):
     sentinel_s: Seconds = Field(10.0, description="longest watch before it is seen whether fewer would do")
     lease_s: Seconds = Field(30.0, description="silence after which a consumer is taken for lost")
     ready_within_s: Seconds = Field(120.0, description="time that a new consumer has until it must be heard of")
+    rescue: bool = Field(True, description="let those that are there read what nobody reads until new ones are ready")
     batch_bytes: float = Field(5e6, gt=0, description="most bytes that a consumer takes in one cycle")
     wait_s: Seconds = Field(1.0, description="longest time that a consumer waits for them")
     estimator: str = Field("window", description="how speeds are estimated: window, exponential or trend")

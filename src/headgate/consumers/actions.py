@@ -30,6 +30,7 @@ class GroupSettings:
     lease_s: float = option(30.0, "silence after which a consumer is taken for lost", above=0)
     ready_within_s: float = option(120.0, "time that a new consumer has until it must be heard of", above=0)
     resend_s: float = option(5.0, "time after which an unacknowledged command is said again", above=0)
+    rescue: bool = option(True, "let consumers that are there read what nobody reads until new ones are ready")
     most_consumers: int = option(8, "most consumers of the group", least=1, most=1000)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,9 @@ created, wait until they are ready, have partitions stopped where they are read 
 then, started where they shall be; have consumers deleted that read nothing any more.
 
 Beyond the paper: what is not acknowledged is said again; a consumer that is silent for longer than its lease is taken
-for lost, and its partitions are given away under newer epochs, so that it can write nothing if it comes back.
+for lost, and its partitions are given away under newer epochs, so that it can write nothing if it comes back. And
+partitions that nobody reads do not wait for consumers that have yet to start: with ``rescue``, those that are there
+read them until then, even if that is too much for them, and the group is packed when it has been seen to be so.
 
 Nothing here reads a clock, a topic or a process: events, speeds and moments come in, actions go out.
 """
@@ -18,7 +20,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from headgate.consumers.actions import Action, Create, Delete, GroupSettings, Note, Phase, Send
-from headgate.consumers.group import difference, loads, pack_within, renumbered
+from headgate.consumers.group import difference, loads, pack_within, renumbered, rescued
 from headgate.consumers.handover import Handover
 from headgate.consumers.messages import (
     Event,
@@ -230,6 +232,11 @@ class GroupController:
         )
         wanted = renumbered(wanted, taken=self._leaving)
         steps = difference(current, wanted, live=self.consumers)
+        unread = self.speeds.keys() - present.keys()
+        rescue = settings.rescue and bool(unread and steps.create and self._members)
+        if rescue:
+            wanted, counted = rescued(self.speeds, present, by=self.consumers), settings.algorithm_capacity
+            steps = difference(current, wanted, live=self.consumers & frozenset(wanted.values()))
         figures = {
             "consumers": len(set(wanted.values())),
             "moved": len(moved(current, wanted)),
@@ -243,7 +250,8 @@ class GroupController:
             Note(
                 "plan",
                 f"{figures['consumers']} consumers for {figures['bytes_per_s']:.4g} bytes/s, "
-                f"{figures['moved']} partitions move",
+                f"{figures['moved']} partitions move"
+                + (f"; {len(unread)} that nobody reads are read by those that are there" if rescue else ""),
                 figures,
             )
         ]

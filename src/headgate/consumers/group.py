@@ -53,6 +53,21 @@ def loads(speeds: Speeds, assignment: Assignment) -> dict[int, float]:
     return found
 
 
+def rescued(speeds: Speeds, current: Assignment, *, by: Collection[int]) -> dict[str, int]:
+    """What nobody reads, fastest first, each to the one that has least to read; all else stays.
+
+    >>> rescued({"a-0": 5.0, "a-1": 2.0, "a-2": 4.0}, {"a-0": 1}, by={1, 2})
+    {'a-0': 1, 'a-2': 2, 'a-1': 2}
+    """
+    found = dict(current)
+    carried = {consumer: loads(speeds, current).get(consumer, 0.0) for consumer in sorted(by)}
+    for partition in sorted(speeds.keys() - current.keys(), key=lambda each: (-speeds[each], each)):
+        least = min(carried, key=carried.__getitem__)
+        found[partition] = least
+        carried[least] += speeds[partition]
+    return found
+
+
 def pack_within(
     speeds: Speeds, current: Assignment, *, capacity: float, algorithm: str, most: int
 ) -> tuple[dict[str, int], float]:

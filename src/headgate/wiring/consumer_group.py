@@ -104,6 +104,7 @@ class Group:
             sentinel_s=table.sentinel_s,
             lease_s=table.lease_s,
             ready_within_s=table.ready_within_s,
+            rescue=table.rescue,
             most_consumers=table.most_consumers,
         )
 

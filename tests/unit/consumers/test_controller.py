@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from virtual_group import VirtualGroup
+from virtual_group import START_S, VirtualGroup
 
 from headgate.consumers.actions import GroupSettings, Phase, Send
 from headgate.consumers.controller import GroupController
@@ -20,7 +21,7 @@ SETTINGS = GroupSettings(algorithm_capacity=10.0, consumer_capacity=13.0, most_c
 
 def group(speeds: list[float], **options: object) -> VirtualGroup:
     named = {f"rows-{number}": speed for number, speed in enumerate(speeds)}
-    made = VirtualGroup(settings=SETTINGS, speeds=named, **options)  # type: ignore[arg-type]
+    made = VirtualGroup(**{"settings": SETTINGS, "speeds": named, **options})  # type: ignore[arg-type]
     made.start_controller()
     return made
 
@@ -150,6 +151,20 @@ class TestFaults:
         assert later
         assert lost not in later
         assert made.lake.refused == 1
+
+    @pytest.mark.parametrize("rescue", [True, False])
+    def test_what_a_lost_one_read_is_read_by_the_others_until_a_new_one_is_ready(self, rescue: bool) -> None:
+        made = group([6.0, 6.0, 6.0], settings=replace(SETTINGS, rescue=rescue))
+        made.run(60)
+        (lost,) = made.readers()["rows-0"]
+        made.alive[lost].paused_until_s = made.now_s + 90
+        made.run(150)
+        given_s = next(moment_s for moment_s, note in made.notes if note.code == "lost")
+        again_s = next(
+            moment_s for moment_s, partition, *_ in made.lake.commits if partition == "rows-0" and moment_s > given_s
+        )
+        assert (again_s - given_s < START_S) is rescue
+        check_well(made)
 
     @pytest.mark.parametrize("moment_s", [0.5, 3.0, 12.0, 16.0, 18.0, 20.0, 30.0])
     def test_a_controller_that_dies_in_any_state_is_followed_by_one_that_finds_out(self, moment_s: float) -> None:
