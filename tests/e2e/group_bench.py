@@ -37,6 +37,7 @@ most_consumers = 4
 lease_s = {lease_s}
 window_s = {window_s}
 wait_s = {wait_s}
+batch_bytes = {batch_bytes}
 [[producers]]
 topic = "rows"
 records = "rows:size=500,tables={tables}"
@@ -144,6 +145,7 @@ def running_group(
     window_s: float = 10.0,
     tables: int = 4,
     wait_s: float = 1.0,
+    batch_bytes: float = 5e6,
     format: str = "parquet",  # noqa: A002 - as the file calls it
 ) -> Iterator[GroupBench]:
     folder.mkdir(parents=True, exist_ok=True)
@@ -163,6 +165,7 @@ def running_group(
                 window_s=window_s,
                 tables=tables,
                 wait_s=wait_s,
+                batch_bytes=batch_bytes,
                 format=format,
             )
         )

@@ -41,6 +41,8 @@ def test_five_minutes_with_every_fault_once(
         window_s=30.0,
         tables=2,
         wait_s=2.0,
+        # More than the published 5 MB: what has piled up while consumers start is worked off in fewer cycles.
+        batch_bytes=20e6,
         format=lake,
     ) as group:
         began_s = time.monotonic()

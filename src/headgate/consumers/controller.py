@@ -232,10 +232,10 @@ class GroupController:
         )
         wanted = renumbered(wanted, taken=self._leaving)
         steps = difference(current, wanted, live=self.consumers)
-        unread = self.speeds.keys() - present.keys()
-        rescue = settings.rescue and bool(unread and steps.create and self._members)
+        unread, ready = self.speeds.keys() - present.keys(), self._ready()
+        rescue = settings.rescue and bool(unread and ready) and not ready.issuperset(steps.starts.values())
         if rescue:
-            wanted, counted = rescued(self.speeds, present, by=self.consumers), settings.algorithm_capacity
+            wanted, counted = rescued(self.speeds, present, by=ready), settings.algorithm_capacity
             steps = difference(current, wanted, live=self.consumers & frozenset(wanted.values()))
         figures = {
             "consumers": len(set(wanted.values())),
@@ -270,7 +270,7 @@ class GroupController:
 
     def _manage(self, now_s: float) -> list[Action]:
         """Say what can be said by now; done when there is nothing left to be acknowledged."""
-        if not all(member.ready for member in self._members.values()):
+        if not self._ready().issuperset(self._handover.receivers):
             return []
         actions: list[Action] = []
         if self._communicating_s is None:
@@ -281,6 +281,9 @@ class GroupController:
             )
         actions += self._handover.commands(now_s, resend_s=self.settings.resend_s)
         return actions if self._handover else actions + self._managed(now_s)
+
+    def _ready(self) -> frozenset[int]:
+        return frozenset(consumer for consumer, member in self._members.items() if member.ready)
 
     def _stopped(self, event: StopConsumingEvent, now_s: float) -> list[Action]:
         for held in event.partitions:
@@ -324,7 +327,17 @@ class GroupController:
                 actions += self._lost(consumer, now_s - member.heard_s)
         if actions and self.phase is Phase.SYNCHRONIZE:
             actions += self._synchronized(now_s)
+        elif actions and self._waits_in_vain():
+            # Nothing has been said of that plan yet, and it is for a group that is not there any more.
+            self._handover.clear()
+            self._doomed = set()
+            actions += self._watch(now_s)
         return actions
+
+    def _waits_in_vain(self) -> bool:
+        """Whether partitions that nobody reads would have to wait for consumers that have yet to start."""
+        waits = self.phase is Phase.GROUP_MANAGEMENT and self._communicating_s is None
+        return waits and self.settings.rescue and not self.speeds.keys() <= self.held.keys()
 
     def _lost(self, consumer: int, silent_s: float) -> list[Action]:
         del self._members[consumer]

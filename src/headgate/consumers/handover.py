@@ -57,6 +57,11 @@ class Handover:
     def clear(self) -> None:
         self._steps = {}
 
+    @property
+    def receivers(self) -> frozenset[int]:
+        """Who is to be given something."""
+        return frozenset(step.start_at for step in self._steps.values() if step.start_at is not None)
+
     def starts_at(self, partition: str, consumer: int) -> bool:
         """Whether all that is left for a partition is to be started there."""
         step = self._steps.get(partition)

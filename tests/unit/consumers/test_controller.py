@@ -166,6 +166,22 @@ class TestFaults:
         assert (again_s - given_s < START_S) is rescue
         check_well(made)
 
+    def test_one_that_is_lost_while_another_one_starts_is_replaced_at_once(self) -> None:
+        made = group([6.0, 3.0, 8.0])
+        made.run(60)
+        (other,), (lost,) = made.readers()["rows-0"], made.readers()["rows-2"]
+        assert made.readers()["rows-1"] == [other]
+        made.alive[lost].paused_until_s = made.now_s + 90
+        made.run(SETTINGS.lease_s - 8)
+        made.speeds["rows-1"] = 9.0
+        made.run(4)
+        assert len(made.alive) == 3
+        made.run(8)
+        assert "lost" in made.codes()
+        assert made.readers()["rows-2"] == [other]
+        made.run(150)
+        check_well(made)
+
     @pytest.mark.parametrize("moment_s", [0.5, 3.0, 12.0, 16.0, 18.0, 20.0, 30.0])
     def test_a_controller_that_dies_in_any_state_is_followed_by_one_that_finds_out(self, moment_s: float) -> None:
         made = group([6.0, 6.0, 3.0])
