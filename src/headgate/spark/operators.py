@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, get_json_object, lit, pmod
 from pyspark.sql.streaming.query import StreamingQuery
@@ -238,9 +239,17 @@ def _pool(operator: str, *, slots: int) -> str:
 
 def _remember(operator: Operator) -> None:
     with _register:
-        for run_id in [run_id for run_id, known in _running.items() if not known.query.isActive]:
+        for run_id in [run_id for run_id, known in _running.items() if not _runs(known)]:
             del _running[run_id]
         _running[str(operator.query.runId)] = operator
+
+
+def _runs(operator: Operator) -> bool:
+    try:
+        return operator.query.isActive
+    except (Py4JError, OSError):
+        # Its session has ended, and Java with it.
+        return False
 
 
 def _forget(operator: Operator) -> None:

@@ -102,3 +102,16 @@ def test_with_fewer_slots_than_operators_whoever_came_first_is_first(monkeypatch
     enough.batch(0)
     assert few.pools == [("spark.scheduler.pool", "operators")]
     assert enough.pools == [("spark.scheduler.pool", "filter")]
+
+
+def test_operators_of_a_session_that_has_ended_with_its_java_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable:
+        @property
+        def isActive(self) -> bool:  # noqa: N802 - as PySpark calls it
+            raise ConnectionRefusedError
+
+    gone: Any = SimpleNamespace(query=Unreachable())
+    fresh: Any = SimpleNamespace(query=SimpleNamespace(isActive=True, runId="new"))
+    monkeypatch.setattr(operators, "_running", {"old": gone})
+    operators._remember(fresh)
+    assert operators._running == {"new": fresh}
