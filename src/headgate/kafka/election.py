@@ -23,6 +23,8 @@ SHORTEST_TAKEOVER_S = 10.0
 _SETTLES_S = 4.0
 _HEARTBEAT_S = 0.5
 _POLL_S = 0.5
+LOOK_AGAIN_S = 0.1
+"""Between two looks of a member that waits: each waits for news itself, and a group settles only while all listen."""
 
 
 class KafkaLeadership:
@@ -62,7 +64,7 @@ class KafkaLeadership:
         epoch = max(self._knowledge.read().epoch, newest_epoch) + 1
         self._knowledge.publish_epoch(epoch)
         # Reading and writing took a moment, in which it may have been lost.
-        return epoch if self._polled() else None
+        return epoch if self._polled(within_s=0.0) else None
 
     def keep(self) -> bool:
         return self._polled()
@@ -73,7 +75,7 @@ class KafkaLeadership:
         if consumer is not None:
             consumer.close()
 
-    def _polled(self) -> bool:
+    def _polled(self, *, within_s: float = _POLL_S) -> bool:
         """Hear what the group has decided; whether this member leads."""
         try:
             if self._consumer is None:
@@ -81,7 +83,7 @@ class KafkaLeadership:
                 self._consumer.subscribe(
                     [TOPIC.name], on_assign=self._assigned, on_revoke=self._lost, on_lost=self._lost
                 )
-            message = self._consumer.poll(_POLL_S)
+            message = self._consumer.poll(within_s)
         except KafkaException as error:
             raise fault(error, bootstrap=self._bootstrap, doing="finding out who leads") from None
         if message is not None and message.error() is not None:

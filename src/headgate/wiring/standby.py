@@ -23,9 +23,14 @@ def standing_by(agent: Agent, begin: Begin, *, app: str, takeover_s: float, kafk
         lease: Leadership = FileLease(lease_path(app), takeover_s=takeover_s)
         # On one machine they share the journal itself.
         return Leading(lease, agent=agent, begin=lambda epoch: begin(epoch, lambda journal: journal))
-    from headgate.kafka.election import KafkaLeadership
+    from headgate.kafka.election import LOOK_AGAIN_S, KafkaLeadership
     from headgate.kafka.knowledge import KnowledgeTopic, SharedJournal
 
     known = KnowledgeTopic(kafka, app)
     elected = KafkaLeadership(kafka, known, app=app, takeover_s=takeover_s)
-    return Leading(elected, agent=agent, begin=lambda epoch: begin(epoch, lambda own: SharedJournal(own, known)))
+    return Leading(
+        elected,
+        agent=agent,
+        begin=lambda epoch: begin(epoch, lambda own: SharedJournal(own, known)),
+        look_again_s=LOOK_AGAIN_S,
+    )
