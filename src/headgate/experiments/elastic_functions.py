@@ -81,6 +81,7 @@ def images_job() -> ImagesJob:
         peak_executors=1,
         process="poisson",
         sink="recognize",
+        counted="instances",
     )
 
 

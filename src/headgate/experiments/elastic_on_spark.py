@@ -58,6 +58,7 @@ def reproduce(runner: Runner, folder: Path, say: Say) -> Reproduction:
         title="Images on Spark",
         about="Two resizes, one of them before a detector of faces, on real Kafka and Spark.",
         rows=tuple(rows),
+        counted=job.counted,
         courses=tuple(courses),
     )
     return Reproduction(

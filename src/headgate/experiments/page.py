@@ -56,13 +56,13 @@ def _section(section: Section, *, figures: bool) -> str:
     floor = (
         ""
         if section.floor is None
-        else f" In fractions of executors, the load alone needs {mean_count(section.floor)} on average."
+        else f" In fractions of {section.counted}, the load alone needs {mean_count(section.floor)} on average."
     )
     notes = "".join(f"<p>{escape(tight(note))}</p>" for note in section.notes)
     drawn = _figures(section) if figures and section.courses else ""
     return (
         f"<h2>{escape(section.title)}</h2><p>{escape(tight(section.about + floor))}</p>"
-        f"{_table(section.rows)}{notes}"
+        f"{_table(section.rows, counted=section.counted)}{notes}"
         f"{_recoveries(section.rows)}{drawn}"
     )
 
@@ -107,7 +107,7 @@ def _figures(section: Section) -> str:
     return (
         f'{render(workload)}<h3>Executors</h3><p class="about">{charts.MULTIPLES_ABOUT}</p>'
         f'<div class="multiples">{sizes}</div>{_by_operator(courses)}'
-        f"{render(distribution) if distribution is not None else ''}{_bars(section.rows)}"
+        f"{render(distribution) if distribution is not None else ''}{_bars(section.rows, counted=section.counted)}"
     )
 
 
@@ -122,8 +122,8 @@ def _by_operator(courses: Sequence[Course]) -> str:
     )
 
 
-def _bars(rows: Sequence[Row]) -> str:
-    """Mean executors, ours and the published ones."""
+def _bars(rows: Sequence[Row], *, counted: str) -> str:
+    """Mean executors, or whatever is counted, ours and the published ones."""
     most = max(max(row.executors.mean, row.executors.published or 0.0) for row in rows)
     lines = []
     for index, row in enumerate(rows):
@@ -131,7 +131,7 @@ def _bars(rows: Sequence[Row]) -> str:
         lines.append(_bar(row.label, row.executors.mean, most, run_colour(index)))
         if published is not None:
             lines.append(_bar("published", published, most, "demand"))
-    return f'<h3>Mean executors</h3><div class="bars">{"".join(lines)}</div>'
+    return f'<h3>Mean {counted}</h3><div class="bars">{"".join(lines)}</div>'
 
 
 def _bar(label: str, value: float, most: float, colour: str) -> str:
@@ -200,9 +200,9 @@ def _sweep_figure(sweep: Sweep, what: str, title: str, about: str) -> Figure:
     )
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _table(rows: Sequence[Row], *, counted: str) -> str:
     """Everything about each policy; columns of which nothing is known are left out."""
-    columns = [(title, [cell(row) for row in rows]) for title, cell in _COLUMNS]
+    columns = [(counted if title == _COUNTED else title, [cell(row) for row in rows]) for title, cell in _COLUMNS]
     known = [(title, cells) for title, cells in columns if any(cell != UNKNOWN for cell in cells)]
     return text_table(
         tuple(title for title, _ in known), list(zip(*(cells for _, cells in known), strict=True)), numbers_from=1
@@ -213,9 +213,10 @@ def _published(figure: Mean | None) -> str:
     return UNKNOWN if figure is None else seconds(figure.published)
 
 
+_COUNTED = "executors"
 _COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("policy", lambda row: row.label),
-    ("executors", lambda row: _spread(row.executors)),
+    (_COUNTED, lambda row: _spread(row.executors)),
     ("published", lambda row: mean_count(row.executors.published)),
     ("deviation", lambda row: _signed(row.executors.deviation)),
     ("p95 over time", lambda row: _lasting(row.p95_over_time_s)),
@@ -265,7 +266,7 @@ def _terminal_table(section: Section) -> Table:
         pad_edge=False,
     )
     table.add_column("policy", min_width=9, no_wrap=True)
-    columns = _terminal_columns(section.rows)
+    columns = _terminal_columns(section.rows, counted=section.counted)
     for title, _ in columns:
         table.add_column(title, justify="right", no_wrap=True)
     for row in section.rows:
@@ -273,10 +274,10 @@ def _terminal_table(section: Section) -> Table:
     return table
 
 
-def _terminal_columns(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], str]]]:
+def _terminal_columns(rows: Sequence[Row], *, counted: str) -> list[tuple[str, Callable[[Row], str]]]:
     """What fits: executors, the latencies of which something was published, and rescalings."""
     columns: list[tuple[str, Callable[[Row], str]]] = [
-        ("exec-\nutors", lambda row: mean_count(row.executors.mean)),
+        (f"{counted[:4]}-\n{counted[4:]}", lambda row: mean_count(row.executors.mean)),
         ("pub-\nlished", lambda row: mean_count(row.executors.published)),
     ]
     latencies: tuple[tuple[str, Callable[[Row], Mean | None]], ...] = (

@@ -53,6 +53,7 @@ class Job:
     """How records come at the workload's rate."""
     sink: str | None = None
     """The operator at whose end records are finished, where the paper looks at the ways to one only."""
+    counted: str = "executors"
 
     def workload(self, seed: int) -> Workload:
         peak = self.peak_share * carried(self.scenario, self.peak_executors, seed=seed)
@@ -129,6 +130,8 @@ class Section:
     title: str
     about: str
     rows: tuple[Row, ...]
+    counted: str = "executors"
+    """What a paper counts: executors, or instances of operators."""
     floor: float | None = None
     notes: tuple[str, ...] = ()
     courses: tuple[Course, ...] = field(default=(), repr=False)

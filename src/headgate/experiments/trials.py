@@ -88,7 +88,14 @@ class Runner:
                 rows.append(averaged(arm, mine))
                 courses += [dataclasses.replace(one.course, label=arm.label) for one in mine if one.course is not None]
             found.append(
-                Section(title=job.title, about=_about(job), rows=tuple(rows), floor=job.floor, courses=tuple(courses))
+                Section(
+                    title=job.title,
+                    about=_about(job),
+                    rows=tuple(rows),
+                    counted=job.counted,
+                    floor=job.floor,
+                    courses=tuple(courses),
+                )
             )
         return found
 

@@ -130,7 +130,7 @@ def group_page(course: GroupCourse) -> str:
         for place, each in enumerate(found["changes"], start=1)
     ]
     return framed(
-        course.app if "group" in course.app else f"Consumer group {course.app}",
+        f"Consumer group {course.app}",
         f"{said(verdict)}{figures}<h2>Changes of the group</h2>"
         f"{text_table(columns, changes, numbers_from=1)}"
         f"<h2>What happened</h2>{cut}{text_table(('time', 'what', ''), rows[-_MOST_ROWS:])}",
