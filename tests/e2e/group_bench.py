@@ -179,6 +179,8 @@ def running_group(
         try:
             yield GroupBench(process, folder, broker)
         finally:
+            assert process.stdout is not None
+            process.stdout.close()
             if process.poll() is None:
                 os.kill(process.pid, signal.SIGTERM)
                 try:

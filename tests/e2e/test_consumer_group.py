@@ -21,7 +21,8 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_group_grows_with_its_load_survives_the_loss_of_a_consumer_and_leaves_an_exact_lake(tmp_path: Path) -> None:
-    with running_group(tmp_path / "group", workload="step:at_s=35,low=0.3", peak=800.0, duration_s=80.0) as group:
+    # Long enough also where a consumer takes most of a minute to start.
+    with running_group(tmp_path / "group", workload="step:at_s=35,low=0.3", peak=800.0, duration_s=130.0) as group:
         group.wait_for_note("managed")
         group.wait_for(lambda: len(group.commits()) > 3, "first commits")
         speak_nonsense(group.broker.settings.bootstrap)

@@ -189,7 +189,7 @@ def test_one_that_was_replaced_while_it_wrote_is_not_heard_any_more(
     write(kafka, topic, 0, 30)
     old, new = consumers(1), consumers(2)
     hold(old, topic, epoch=1)
-    written = old._write_aside
+    written = old._ingest.bring
 
     def paused(*given: Any) -> Any:
         """It wakes up after another one has been given one of its partitions and has read it."""
@@ -198,10 +198,10 @@ def test_one_that_was_replaced_while_it_wrote_is_not_heard_any_more(
         new.cycle()
         return found
 
-    old._write_aside = paused  # type: ignore[method-assign]
+    old._ingest.bring = paused  # type: ignore[method-assign]
     old.cycle()
     assert set(old.held) == {f"{topic}-0", f"{topic}-2"}
-    old._write_aside = written  # type: ignore[method-assign]
+    old._ingest.bring = written  # type: ignore[method-assign]
     old.cycle()
     assert sequences(tmp_path / "lake") == list(range(30))
     check_log(tmp_path / "lake")
