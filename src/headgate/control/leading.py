@@ -55,16 +55,23 @@ class Leading:
             term.stop()
 
     def run(self) -> None:
-        """Until stopped, or until the stream has ended."""
-        while not self._stop.is_set():
-            epoch = self._sought()
-            if epoch is None:
-                self._stop.wait(self._look_again_s)
-                continue
-            log.info("leading with epoch %d", epoch)
-            self._waiting = False
-            if self._led(epoch):
-                return
+        """Until stopped, or until the stream has ended.
+
+        Who has lost the lead stays a candidate. To leave and come back in that moment would cost the next leader time:
+        a group waits for a member that has left while it was joining as it does for one that was killed.
+        """
+        try:
+            while not self._stop.is_set():
+                epoch = self._sought()
+                if epoch is None:
+                    self._stop.wait(self._look_again_s)
+                    continue
+                log.info("leading with epoch %d", epoch)
+                self._waiting = False
+                if self._led(epoch):
+                    return
+        finally:
+            self._resigned()
 
     def _sought(self) -> int | None:
         try:
@@ -80,19 +87,26 @@ class Leading:
     def _led(self, epoch: int) -> bool:
         """Turn a loop as long as it leads; whether it ended for another reason than that somebody else does."""
         over, lost = threading.Event(), threading.Event()
-        term = self._term = self._begin(epoch)
+        try:
+            term = self._term = self._begin(epoch)
+        except Temporary as error:
+            # Without what the one before it knew it would not lead, but undo.
+            log.warning("%s", error)
+            self._stop.wait(self._look_again_s)
+            return False
         keeper = threading.Thread(target=self._keep, args=(term, over, lost), name="headgate-leadership", daemon=True)
         keeper.start()
         try:
             term.run()
         except StaleEpoch as stale:
             log.warning("another controller leads by now: %s", stale)
+            # Agents may know it before whoever gives the lead away has said so; until then it would look kept.
+            self._stop.wait(self._leadership.renew_every_s)
             return False
         finally:
             over.set()
             keeper.join()
             self._term = None
-            self._resigned()
         return not lost.is_set()
 
     def _keep(self, term: Term, over: threading.Event, lost: threading.Event) -> None:

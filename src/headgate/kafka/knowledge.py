@@ -8,18 +8,19 @@ the beginning.
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from headgate import codec
-from headgate.core.decision import Tick
+from headgate.core.decision import Outcome, Tick
 from headgate.core.ports import Journal, JournalHeader
 from headgate.core.sample import Sample
-from headgate.errors import Temporary, UserMistake
+from headgate.errors import HeadgateError, Temporary, UserMistake
 from headgate.kafka.faults import Complaints, fault
 from headgate.kafka.offsets import end_offsets
 from headgate.kafka.settings import KafkaSettings
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 TOPIC = Topic("headgate.knowledge", partitions=1, settings={"cleanup.policy": "compact"})
 _TICKS_KEPT = 512
 _WITHIN_S = 10.0
+_TICK_WITHIN_S = 2.0
+"""For a leader that is killed just after a tick; only once when a broker does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,7 @@ class KnowledgeTopic:
         self._settings = settings
         self._app = app
         self._complaints = Complaints()
+        self._unanswered = False
         ensure_topics(settings, [TOPIC])
         wanted: dict[str, Any] = {
             **settings.for_client(),
@@ -69,8 +73,10 @@ class KnowledgeTopic:
         self._put("header", codec.to_json(header))
 
     def publish_tick(self, tick: Tick) -> None:
-        """On its way when this returns; a loop must not wait for a broker."""
+        """Known when this returns, if Kafka takes it soon; a loop does not wait for a broker that is slow or gone."""
         self._put(f"tick-{tick.index % _TICKS_KEPT}", codec.to_json(tick))
+        waits_still = self._unanswered and len(self._producer) > 1
+        self._unanswered = waits_still or self._producer.flush(_TICK_WITHIN_S) > 0
 
     def close(self) -> None:
         self._producer.flush(_WITHIN_S)
@@ -90,7 +96,7 @@ class KnowledgeTopic:
         return Known(
             epoch=_read(int, values.get("epoch", b"0")) or 0,
             header=header,
-            ticks=tuple(sorted(ticks, key=lambda tick: tick.time_s)),
+            ticks=_of_the_leaders(ticks),
         )
 
     def _newest(self) -> dict[str, bytes]:
@@ -126,6 +132,16 @@ class KnowledgeTopic:
         return found
 
 
+def _of_the_leaders(ticks: Iterable[Tick]) -> tuple[Tick, ...]:
+    """Without those that a leader that had been stopped made after the next one led; oldest first."""
+    kept, next_led_s = list[Tick](), math.inf
+    for tick in sorted(ticks, key=lambda tick: (tick.epoch, tick.time_s), reverse=True):
+        if tick.time_s < next_led_s:
+            kept.append(tick)
+            next_led_s = tick.time_s
+    return tuple(reversed(kept))
+
+
 def _read(kind: Any, value: bytes) -> Any:
     try:
         return codec.from_json(kind, value, where="knowledge")
@@ -143,7 +159,11 @@ class SharedJournal:
     def __init__(self, journal: Journal, topic: KnowledgeTopic) -> None:
         self._journal = journal
         self._topic = topic
-        self._catch_up(topic.read())
+        try:
+            self._catch_up(topic.read())
+        except HeadgateError:
+            journal.close()
+            raise
 
     def _catch_up(self, known: Known) -> None:
         """What others have decided since this journal was last written to."""
@@ -162,8 +182,10 @@ class SharedJournal:
         self._journal.append_sample(sample)
 
     def append_tick(self, tick: Tick) -> None:
-        # First to the others: a journal that cannot be written must not keep them from knowing.
-        self._topic.publish_tick(tick)
+        # First to the others: a journal that cannot be written must not keep them from knowing. Who was refused does
+        # not lead any more, and would write over what the next leader knows.
+        if tick.outcome is not Outcome.REFUSED:
+            self._topic.publish_tick(tick)
         self._journal.append_tick(tick)
 
     def header(self) -> JournalHeader:

@@ -11,7 +11,7 @@ from loop_bench import Bench
 from headgate.control.leading import Leading
 from headgate.core.allocation import Allocation
 from headgate.core.ports import Order
-from headgate.errors import StaleEpoch, Temporary
+from headgate.errors import NotReady, StaleEpoch, Temporary
 
 
 @dataclass
@@ -21,12 +21,17 @@ class Seat:
     epochs: list[int | None] = field(default_factory=lambda: [1])
     kept: bool = True
     fault: Temporary | None = None
+    """When it is renewed."""
+    faults: list[Exception] = field(default_factory=list)
+    """When it is sought, one after the other."""
     asked: list[int] = field(default_factory=list)
     resigned: int = 0
     renew_every_s: float = 0.005
 
     def seek(self, *, newest_epoch: int) -> int | None:
         self.asked.append(newest_epoch)
+        if self.faults:
+            raise self.faults.pop(0)
         return self.epochs.pop(0) if self.epochs else None
 
     def keep(self) -> bool:
@@ -79,12 +84,49 @@ def test_who_loses_the_lead_stops_its_loop_and_stands_by_again() -> None:
     leading(seat, [first, Turn(ends=True)], epochs).run()
     assert first.stopped.is_set()
     assert epochs == [1, 3]
+    assert seat.resigned == 1, "it stayed a candidate, and resigned at the end"
 
 
 def test_who_is_refused_by_the_agent_stands_by_again() -> None:
     seat, epochs = Seat(epochs=[1, 3]), list[int]()
     leading(seat, [Turn(StaleEpoch(offered=1, newest=2)), Turn(ends=True)], epochs).run()
     assert epochs == [1, 3]
+
+
+def test_who_cannot_hear_what_the_one_before_it_knew_does_not_lead_without_it(caplog: pytest.LogCaptureFixture) -> None:
+    begun = list[int]()
+
+    def begin(epoch: int) -> Turn:
+        begun.append(epoch)
+        if len(begun) == 1:
+            raise Temporary("Kafka does not tell what is known; trying again")
+        return Turn(ends=True)
+
+    seat = Seat(epochs=[1, 2])
+    Leading(seat, agent=Bench().agent, begin=begin, look_again_s=0.001).run()
+    assert begun == [1, 2]
+    assert seat.resigned == 1
+    assert "Kafka does not tell" in caplog.text
+
+
+class Pauses(threading.Event):
+    """Remembers how long it was waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.taken.append(timeout)
+        return super().wait(timeout)
+
+
+def test_who_is_refused_gives_the_others_time_to_say_so_before_it_seeks_the_lead_again() -> None:
+    seat = Seat(epochs=[1, 3])
+    controller = leading(seat, [Turn(StaleEpoch(offered=1, newest=2)), Turn(ends=True)], [])
+    controller._stop = pauses = Pauses()
+    controller.run()
+    assert pauses.taken == [seat.renew_every_s]
 
 
 def test_a_leadership_that_cannot_be_renewed_for_a_moment_is_not_lost(caplog: pytest.LogCaptureFixture) -> None:
@@ -103,6 +145,15 @@ def test_a_leadership_that_cannot_be_renewed_for_a_moment_is_not_lost(caplog: py
     assert seat.resigned == 1
 
 
+def test_a_leader_that_cannot_be_found_out_about_for_a_moment_is_asked_for_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    seat, epochs = Seat(faults=[Temporary("Kafka does not answer"), NotReady("the app is not there yet")]), list[int]()
+    leading(seat, [Turn(ends=True)], epochs).run()
+    assert epochs == [1]
+    assert [record.message for record in caplog.records] == ["Kafka does not answer", "the app is not there yet"]
+
+
 def test_it_can_be_stopped_while_it_stands_by() -> None:
     seat = Seat(epochs=[])
     controller = leading(seat, [], [])
@@ -111,6 +162,7 @@ def test_it_can_be_stopped_while_it_stands_by() -> None:
     controller.stop()
     thread.join(10)
     assert not thread.is_alive()
+    assert seat.resigned == 1
 
 
 def test_a_new_leader_makes_its_epoch_known_before_it_has_anything_to_order() -> None:
