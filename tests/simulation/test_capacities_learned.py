@@ -8,7 +8,7 @@ from simulated_runs import exact, start
 
 from headgate.control.evaluator import Evaluator
 from headgate.core.knowledge import Engine
-from headgate.models.capacity import LONG_BATCH_S, CapacityModel
+from headgate.models.capacity import LONGEST_BATCH_S, CapacityModel
 from headgate.sim.capacity import carried
 from headgate.sim.scenario import Scenario
 
@@ -44,7 +44,7 @@ def learned(scenario: Scenario, executors: int) -> float:
 def test_micro_batches_with_costs_of_their_own(executors: int) -> None:
     scenario = exact(overhead_s=0.3, task_overhead_s=0.02, noise=0.05)
     own_costs_s = 0.02 * 12 / executors
-    assert learned(scenario, executors) == pytest.approx(1.0 - own_costs_s / LONG_BATCH_S, abs=0.05)
+    assert learned(scenario, executors) == pytest.approx(1.0 - own_costs_s / LONGEST_BATCH_S, abs=0.05)
 
 
 def test_tasks_that_cannot_be_dealt_out_evenly() -> None:

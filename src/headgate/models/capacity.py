@@ -11,7 +11,7 @@ of a size that was seen, what was estimated there while it ran; of any other, th
 With micro-batches the line at full CPU is not what can be carried. Each batch has costs of its own, of the driver's and
 of every task's, and the more there is to do, the longer batches get and the fewer such costs there are. So there the
 line is drawn through single batches, task time over records (these are exact), and followed to a batch of
-``LONG_BATCH_S``, in which an executor works for as much of the time as it does while a batch's tasks run: executors
+``longest_batch_s``, in which an executor works for as much of the time as it does while a batch's tasks run: executors
 wait for the last task of a stage, also under full load.
 
 What the paper leaves open, and what is done here:
@@ -21,7 +21,9 @@ What the paper leaves open, and what is done here:
   carries less than it did.
 - An executor that did nothing, has finished nothing yet (its micro-batch is still running), or is younger than
   ``ignored_s``, counts as an average one.
-- What was seen of a size is forgotten after ``remembered_s``, since nodes and streams change.
+- What was seen of a size is forgotten after ``remembered_s``, since nodes and streams change. With micro-batches it is
+  only remembered once there was a line: throughput ÷ CPU is little more than what was carried just then, of a stream
+  that has just begun as well.
 - The proportion of the latest points counts, not that of all since the start, because keys move when the size
   changes. (The authors' code takes 1 − (greatest mean CPU − own mean CPU); the text says proportion.)
 """
@@ -44,8 +46,8 @@ _LEAST_DEVIATION = 0.002
 """CPU shares that vary less than this are all the same: what varies is how they are measured."""
 _LEAST_CPU = 0.01
 """An executor that is less busy says nothing about what it could do."""
-LONG_BATCH_S = 10.0
-"""A batch whose own costs hardly count."""
+LONGEST_BATCH_S = 10.0
+"""How long batches may get, unless something else is said."""
 _POOR_LINE = 0.2
 """Standard error of a line through batches, as a share of its value, from which on it says nothing: batches of one size
 have no line."""
@@ -104,6 +106,9 @@ class CapacityModel:
 
     ignored_s: float = 120.0
     """Seconds after the start of an executor in which it is not what it will be."""
+    longest_batch_s: float = LONGEST_BATCH_S
+    """With micro-batches, what is carried in batches of that length. The longer they may get, the less their own costs
+    count: in batches of half a minute it is about the most that can be carried at all."""
     remembered_s: float = 6 * 3600.0
     _executors: dict[str, _Executor] = field(default_factory=dict)
     _seen: dict[int, tuple[float, float]] = field(default_factory=dict)
@@ -137,7 +142,8 @@ class CapacityModel:
     def observe(self, executors: int, time_s: float) -> CapacityEstimate | None:
         """The capacity of the present size, and remember it as seen; ``None`` as long as nothing is known."""
         estimate = self.present(executors)
-        if estimate is not None:
+        in_batches = any(known.in_batches for known in self._executors.values())
+        if estimate is not None and (estimate.basis is Basis.REGRESSION or not in_batches):
             self._seen[executors] = (time_s, estimate.rate)
             self._average = estimate.rate / executors
         return estimate
@@ -147,7 +153,7 @@ class CapacityModel:
         busiest = max((known.cpu for known in self._executors.values()), default=0.0)
         if busiest < _LEAST_CPU:
             return None
-        parts = [part for known in self._executors.values() if (part := _part(known, busiest)) is not None]
+        parts = [part for known in self._executors.values() if (part := self._part(known, busiest)) is not None]
         if not parts or executors < 1:
             return None
         # An executor that left a moment ago may still have figures.
@@ -164,6 +170,18 @@ class CapacityModel:
             high=rate + away if known else None,
             points=sum(part.points for part in parts),
         )
+
+    def _part(self, known: _Executor, busiest: float) -> _Part | None:
+        """What one executor adds."""
+        if known.cpu < _LEAST_CPU or known.rate <= 0:
+            return None
+        reach = known.cpu / max(known.working, known.cpu) if known.working > 0 else known.cpu / busiest
+        line, quick = known.line, known.rate / known.cpu * reach
+        drawn = _in_batches(line, reach, self.longest_batch_s) if known.in_batches else _in_seconds(line, reach)
+        if drawn is None:
+            return _Part(quick, None, line.count)
+        rate, error = drawn
+        return _Part(max(rate, known.rate), error, line.count)
 
     def at(self, executors: int, *, current: int, time_s: float) -> CapacityEstimate | None:
         """What any size can carry, as far as it is known at the current one."""
@@ -207,9 +225,9 @@ class CapacityModel:
         }
 
     @classmethod
-    def restored(cls, state: Any, *, ignored_s: float = 120.0) -> Self:
+    def restored(cls, state: Any, *, ignored_s: float = 120.0, longest_batch_s: float = LONGEST_BATCH_S) -> Self:
         """As it was; what is no state is left out."""
-        model = cls(ignored_s=ignored_s)
+        model = cls(ignored_s=ignored_s, longest_batch_s=longest_batch_s)
         if not isinstance(state, Mapping):
             return model
         for name, numbers in _items(state.get("executors"), 10):
@@ -233,18 +251,6 @@ class _Part:
     points: int
 
 
-def _part(known: _Executor, busiest: float) -> _Part | None:
-    if known.cpu < _LEAST_CPU or known.rate <= 0:
-        return None
-    reach = known.cpu / max(known.working, known.cpu) if known.working > 0 else known.cpu / busiest
-    line, quick = known.line, known.rate / known.cpu * reach
-    drawn = _in_batches(line, reach) if known.in_batches else _in_seconds(line, reach)
-    if drawn is None:
-        return _Part(quick, None, line.count)
-    rate, error = drawn
-    return _Part(max(rate, known.rate), error, line.count)
-
-
 def _in_seconds(line: PairMoments, reach: float) -> tuple[float, float | None] | None:
     """Throughput where CPU comes to what can be reached, and its standard error."""
     rate = line.at(reach)
@@ -253,15 +259,15 @@ def _in_seconds(line: PairMoments, reach: float) -> tuple[float, float | None] |
     return rate, line.error_at(reach)
 
 
-def _in_batches(line: PairMoments, reach: float) -> tuple[float, float | None] | None:
-    """The same of a long batch; ``None`` also where all batches were about the same."""
-    slope, records = line.slope, line.where(LONG_BATCH_S * reach)
+def _in_batches(line: PairMoments, reach: float, batch_s: float) -> tuple[float, float | None] | None:
+    """The same of a batch of some length; ``None`` also where all batches were about the same."""
+    slope, records = line.slope, line.where(batch_s * reach)
     if slope is None or slope <= 0 or records is None:
         return None
     away_s = line.error_at(records)
-    if away_s is None or away_s > _POOR_LINE * LONG_BATCH_S * reach:
+    if away_s is None or away_s > _POOR_LINE * batch_s * reach:
         return None
-    return records / LONG_BATCH_S, away_s / slope / LONG_BATCH_S
+    return records / batch_s, away_s / slope / batch_s
 
 
 def _items(state: Any, length: int) -> list[tuple[str, list[float]]]:

@@ -124,6 +124,19 @@ def test_with_micro_batches_capacity_is_that_of_long_ones_in_which_their_own_cos
     assert (estimate.rate, estimate.basis) == (pytest.approx(9_800 / 10), Basis.REGRESSION)
 
 
+def test_the_longer_batches_may_get_the_more_is_carried() -> None:
+    """0.2 s of each batch are its own: 1.8 s of 2 s are left for records, and 29.8 s of 30 s."""
+    rates = []
+    for longest_s in (2.0, 30.0):
+        model = CapacityModel(longest_batch_s=longest_s)
+        model.learn("a", batches((1.0, 300.0), (1.0, 400.0), (1.0, 500.0)))
+        model = CapacityModel.restored(model.state, longest_batch_s=longest_s)
+        estimate = model.present(1)
+        assert estimate is not None
+        rates.append(estimate.rate)
+    assert rates == [pytest.approx(1800 / 2), pytest.approx(29_800 / 30)]
+
+
 def test_an_executor_that_waits_for_others_while_a_batch_runs_will_do_so_in_long_ones() -> None:
     """At 0.6 while tasks ran for 0.75 of the time: 0.8 of a batch of 10 s, less 0.2 s, at 1000 a second."""
     model = CapacityModel()
@@ -139,6 +152,19 @@ def test_batches_of_one_size_have_no_line() -> None:
     estimate = model.present(1)
     assert estimate is not None
     assert (estimate.rate, estimate.basis) == (pytest.approx(400 / 0.6), Basis.RATIO)
+
+
+def test_what_micro_batches_of_one_size_carried_is_not_remembered_as_what_they_could() -> None:
+    model = CapacityModel()
+    model.learn("a", [CoursePoint(0.9, 400.0, 1.0)] * 3)
+    assert model.observe(1, 0.0) is not None
+    model.retain(())
+    model.learn("b", batches((1.0, 300.0), (1.0, 400.0), (1.0, 500.0)))
+    model.learn("c", batches((1.0, 300.0), (1.0, 400.0), (1.0, 500.0)))
+    model.observe(2, 60.0)
+    estimate = model.at(1, current=2, time_s=60.0)
+    assert estimate is not None
+    assert (estimate.rate, estimate.basis) == (pytest.approx(9_800 / 10), Basis.AVERAGE)
 
 
 def test_an_idle_or_new_executor_counts_as_an_average_one() -> None:

@@ -55,11 +55,15 @@ class Memory:
         }
 
     @classmethod
-    def restored(cls, known: Mapping[str, Any], *, ignored_s: float, out_s: float, in_s: float) -> Self:
+    def restored(
+        cls, known: Mapping[str, Any], *, ignored_s: float, longest_batch_s: float, out_s: float, in_s: float
+    ) -> Self:
         """From what the last tick left; anything else in it is forgotten."""
         watched, size = numbers(known.get("watched")), known.get("size")
         return cls(
-            capacity=CapacityModel.restored(known.get("capacity"), ignored_s=ignored_s),
+            capacity=CapacityModel.restored(
+                known.get("capacity"), ignored_s=ignored_s, longest_batch_s=longest_batch_s
+            ),
             downtimes=Downtimes.restored(known.get("downtimes"), out_s=out_s, in_s=in_s),
             anomaly=AnomalyModel.restored(known.get("anomaly")),
             watch=RecoveryWatch.restored(known.get("watch")),

@@ -10,6 +10,7 @@ What the paper leaves open, and what is done here:
 
 - CPU is the executors' busy share. Its points are means of 10 s or of whole micro-batches instead of a moving average
   of a minute, so that micro-batches give points at all.
+- With micro-batches, more is carried the longer batches may get, and records wait as long: ``longest_batch_s``.
 - Throughput is that of the sources, as in the paper; an executor's part of it is its part of the work, because on Spark
   who reads a record need not be who works on it.
 - The first model is trained after ``first_training_s``; until then the straight line stands in for it. (The authors'
@@ -20,7 +21,8 @@ What the paper leaves open, and what is done here:
 - Beside ``arima``, the workload can be foreseen by its last season, by exponential smoothing, or by the line alone.
 - Lag that is there already is not in the paper's backlog; ``counts_lag`` adds it.
 - The size with which the loop of Algorithm 1 begins and ends is the bounds'; ``executors`` of the bounds guard.
-- Algorithm 1 compares capacity, records a second, with consumer lag, records: as printed, one second of lag.
+- Algorithm 1 compares capacity, records a second, with consumer lag, records: as printed, one second of lag. With
+  micro-batches there always are some seconds of it; what the batch that runs and the next one take does not count.
 """
 
 from __future__ import annotations
@@ -33,12 +35,12 @@ import numpy as np
 
 from headgate.core.allocation import Dimension
 from headgate.core.decision import Proposal, Reason
-from headgate.core.evaluation import Evaluation
+from headgate.core.evaluation import Evaluation, OperatorEvaluation
 from headgate.core.knowledge import Knowledge
 from headgate.core.options import check_options, option
 from headgate.core.sample import EventKind
 from headgate.models.anomaly import RecoveryWatch
-from headgate.models.capacity import CapacityEstimate
+from headgate.models.capacity import LONGEST_BATCH_S, CapacityEstimate
 from headgate.models.forecasting import Forecast
 from headgate.models.forecasting.forecast import Series
 from headgate.models.recovery import joining_recovery_s, recovery_s, replayed
@@ -72,6 +74,7 @@ class Daedalus(Foreseeing):
     long_lived_s: float = option(600.0, "time after a rescale in which only need brings about another", least=0)
     grace_s: float = option(180.0, "time after a rescale in which there is no other", least=0)
     ignored_s: float = option(120.0, "age below which an executor says nothing about its capacity", least=0)
+    longest_batch_s: float = option(LONGEST_BATCH_S, "what is carried in longer micro-batches does not count", above=0)
     counts_lag: bool = option(False, "count lag that is there already into the backlog")
 
     def __post_init__(self) -> None:
@@ -124,7 +127,13 @@ class Daedalus(Foreseeing):
     def _recall(self, knowledge: Knowledge) -> Memory:
         # An engine that does not stop has no downtime when it shrinks.
         in_s = 0.0 if knowledge.description.seamless else self.downtime_in_s
-        return Memory.restored(knowledge.memory, ignored_s=self.ignored_s, out_s=self.downtime_out_s, in_s=in_s)
+        return Memory.restored(
+            knowledge.memory,
+            ignored_s=self.ignored_s,
+            longest_batch_s=self.longest_batch_s,
+            out_s=self.downtime_out_s,
+            in_s=in_s,
+        )
 
     def _notice(self, evaluation: Evaluation, knowledge: Knowledge, memory: Memory, workload: Series) -> list[Reason]:
         """What came of the last rescale: when it was, how long it stopped the stream, when that was caught up with."""
@@ -192,7 +201,7 @@ class Daedalus(Foreseeing):
         forecast: Forecast,
         capacity_of: CapacityOf,
     ) -> Outlook:
-        lag = sum(operator.lag_records or 0.0 for operator in evaluation.sources)
+        lag = sum(_waiting(operator) for operator in evaluation.sources)
         again = replayed(workload.tolist(), self.checkpoint_interval_s)
 
         bounds, current = knowledge.bounds, knowledge.current.executors
@@ -273,6 +282,12 @@ def _share_of_sources(evaluation: Evaluation) -> float:
     taken = [operator.input_rate or 0.0 for operator in evaluation.operators]
     outside = sum(operator.input_rate or 0.0 for operator in evaluation.sources)
     return outside / sum(taken) if outside > 0 else 1.0
+
+
+def _waiting(operator: OperatorEvaluation) -> float:
+    """Records behind; with micro-batches, those of the batch that runs and of the next one are not."""
+    in_time = 0.0 if operator.batch is None else 2 * operator.batch.records
+    return max(0.0, (operator.lag_records or 0.0) - in_time)
 
 
 def _downtime_s(kind: EventKind, figures: Mapping[str, float]) -> float | None:
