@@ -52,6 +52,7 @@ class SharesParam(click.ParamType):  # type: ignore[type-arg]
 @click.option("--executors", "-e", type=SizesParam(), default="1,2,4", show_default=True, help="Sizes to profile.")
 @click.option("--quota", type=RATE, help="Share of a processor that each executor may use [the file's].")
 @click.option("--hold", "hold_s", type=DURATION, default="30s", show_default=True, help="How long to hold a load.")
+@click.option("--drain", "drain_s", type=DURATION, help="How long a backlog shall keep it busy [8s; simulated: 2m].")
 @click.option("--watch", "watch_s", type=DURATION, help="How long to watch a failure [90s; simulated: 15m].")
 @click.option(
     "--loads",
@@ -77,6 +78,7 @@ def profile(
     executors: tuple[int, ...],
     quota: float | None,
     hold_s: float,
+    drain_s: float | None,
     watch_s: float | None,
     loads: tuple[float, ...],
     failures: tuple[float, ...],
@@ -99,7 +101,7 @@ def profile(
         failures=failures,
         hold_s=hold_s,
         watch_s=watch_s or (90.0 if scenario is None else 900.0),
-        drain_s=8.0 if scenario is None else 120.0,
+        drain_s=drain_s or (8.0 if scenario is None else 120.0),
     )
     about = {"loads": list(loads), "failures": list(failures), "hold_s": hold_s, "seed": output.seed}
     if scenario is not None:

@@ -60,5 +60,9 @@ def _recovery_s(run: RunSeries, *, since_s: float, killed_s: float, until_s: flo
 
 
 def _rate(run: RunSeries, since_s: float, until_s: float) -> float:
-    came = run.arrived_by(np.array([since_s, until_s]))
-    return float(came[1] - came[0]) / (until_s - since_s)
+    """As far as arrivals were seen: what came after the last look at them is not known."""
+    known_s = min(until_s, float(run.arrival_curve_s[-1]))
+    if known_s <= since_s:
+        return 0.0
+    came = run.arrived_by(np.array([since_s, known_s]))
+    return float(came[1] - came[0]) / (known_s - since_s)

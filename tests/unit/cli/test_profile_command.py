@@ -40,6 +40,12 @@ def test_a_scenario_is_profiled_into_a_file_a_page_and_a_document(headgate, tmp_
     assert "Profiling has cost" in text
 
 
+def test_shorter_backlogs_cost_less(headgate) -> None:
+    words = ("profile", "-s", "flink-like", "-e", "2", "--loads", "none", "--failures", "none", "--json")
+    usual, shorter = (headgate(*words, *more) for more in ((), ("--drain", "10s")))
+    assert json.loads(shorter.out)["executor_seconds"] < 0.5 * json.loads(usual.out)["executor_seconds"]
+
+
 def test_a_table_for_people(headgate) -> None:
     answer = headgate("profile", "-s", "flink-like", "-e", "2", "--loads", "0.5", "--failures", "none", "--quiet")
     assert answer.code == 0
