@@ -41,7 +41,8 @@ def run() -> None:
         for hours in HOURS:
             fit_s, update_s = _times_s(make, _day()[: hours * 3600])
             print(
-                f"    {hours:>2} h of 1 s data: fit {fit_s:7.2f} s   update and forecast {update_s * 1e3:8.1f} ms",
+                f"    {hours:>2} h of 1 s data: fit {fit_s:7.2f} s   "
+                f"a further minute and a forecast {update_s * 1e3:8.1f} ms",
                 flush=True,
             )
             if fit_s > MOST_S:
@@ -82,12 +83,14 @@ def _pmdarima(history: Series) -> Forecasting:
     import pmdarima
 
     model = pmdarima.auto_arima(history, seasonal=False, suppress_warnings=True, error_action="ignore")
-    known = len(history)
+    known: int | None = None
 
     def forecast(latest: Series, horizon: int) -> Series:
         nonlocal known
-        model.update(latest[-60:], maxiter=1)
-        known += 60
+        # It was trained up to the moment of its first forecast.
+        if known is not None and known < len(latest):
+            model.update(latest[known:], maxiter=1)
+        known = len(latest)
         return np.asarray(model.predict(horizon))
 
     return forecast
@@ -110,10 +113,12 @@ def _times_s(make: Learning, history: Series) -> tuple[float, float]:
         began = time.perf_counter()
         forecast = make(history)
         fit_s = time.perf_counter() - began
+        forecast(history, HORIZON)
         taken = []
-        for _ in range(3):
+        for minutes in range(1, 4):
+            longer = np.concatenate([history, history[: 60 * minutes]])
             began = time.perf_counter()
-            forecast(history, HORIZON)
+            forecast(longer, HORIZON)
             taken.append(time.perf_counter() - began)
     return fit_s, sorted(taken)[1]
 
