@@ -9,12 +9,12 @@ COVERED := src/headgate/core/*,src/headgate/models/*,src/headgate/packing/*,src/
 demo: $(READY)
 	@$(BIN)/headgate demo
 
-# What needs no cluster runs on all processors; whole apps, which mostly wait, two at a time; the rest shares a cluster.
+# What needs no cluster runs on all processors; what needs one, two files at a time, whole apps first.
 test: $(READY)
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/pytest -n auto --dist loadfile -m "not soak and not spark" --cov --cov-report=
-	@$(BIN)/pytest -n 2 --dist loadfile -m "not soak and spark" tests/e2e --cov --cov-append --cov-report= --durations=12
-	@$(BIN)/pytest -m "not soak and spark" --ignore=tests/e2e --cov --cov-append --cov-report= --durations=12
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not soak and spark" tests/e2e tests \
+		--cov --cov-append --cov-report= --durations=12
 	@$(BIN)/coverage report --fail-under=90 --include='$(COVERED)'
 
 check: $(READY)

@@ -72,7 +72,7 @@ def test_an_app_that_is_interrupted_while_it_starts_leaves_nothing(tmp_path: Pat
 
 
 def test_the_trace_example_works_off_every_record_and_ends_by_itself(tmp_path: Path, home: Path) -> None:
-    app = copied("trace.toml", tmp_path, duration_s='"20s"', peak="1000")
+    app = copied("trace.toml", tmp_path, duration_s='"20s"', peak="1000", quota="1.0")
     assert load_app(app).slo_latency_s == 10
     with started(app, home) as process:
         eventually(lambda: ticks(tmp_path / "out" / "trace" / "trace.db"), what="a decision")
@@ -94,7 +94,7 @@ def command_of(process: psutil.Process) -> list[str]:
 def test_the_taxi_example_starts_a_broker_takes_in_every_ride_once_and_leaves_nothing(
     tmp_path: Path, home: Path
 ) -> None:
-    app = copied("taxi.toml", tmp_path, policy='"static:executors=2,period_s=2"')
+    app = copied("taxi.toml", tmp_path, policy='"static:executors=2,period_s=2"', quota="1.0")
     journal = tmp_path / "out" / "taxi" / "taxi.db"
     with started(app, home, "--duration", "10s") as process:
         eventually(lambda: completed_batches(journal) and ticks(journal), what="batches in the journal")

@@ -23,27 +23,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def test_a_killed_executor_is_replaced_and_nothing_is_lost_or_doubled(tmp_path: Path, home: Path) -> None:
-    app = write_app(tmp_path, duration_s=42)
+def test_a_killed_executor_and_a_killed_controller_are_replaced_and_nothing_is_lost_or_doubled(
+    tmp_path: Path, home: Path
+) -> None:
+    app = write_app(tmp_path, duration_s=50, process="separate")
     journal = tmp_path / "tested" / "tested.db"
     with started(app, home) as process:
         eventually(lambda: sizes(journal)[-1:] == [2], what="two executors")
         os.kill(executor_pids(home)[-1], signal.SIGKILL)
-        document = finished(process)
-    assert document["sink"]["exact"], document["sink"]
-    assert document["query_restarts"] == 0
-    with read_journal(journal) as reader:
-        events = [event.kind for sample in reader.samples() for event in sample.events]
-    lost = events.index(EventKind.LOST)
-    assert EventKind.JOINED in events[lost:]
-    assert sizes(journal)[-1] == 2
-
-
-def test_a_killed_controller_is_replaced_and_the_stream_does_not_notice(tmp_path: Path, home: Path) -> None:
-    app = write_app(tmp_path, duration_s=42, process="separate")
-    journal = tmp_path / "tested" / "tested.db"
-    with started(app, home) as process:
-        eventually(lambda: sizes(journal)[-1:] == [2], what="two executors")
+        eventually(lambda: EventKind.LOST in events(journal), what="the loss in the journal")
         first = find("controller", "tested")
         os.kill(first.pid, signal.SIGKILL)
         second = eventually(
@@ -59,6 +47,14 @@ def test_a_killed_controller_is_replaced_and_the_stream_does_not_notice(tmp_path
     assert document["sink"]["exact"], document["sink"]
     assert document["query_restarts"] == 0
     assert {tick.epoch for tick in ticks(journal)} == {1, 2}
+    told = events(journal)
+    assert EventKind.JOINED in told[told.index(EventKind.LOST) :]
+    assert sizes(journal)[-1] == 2
+
+
+def events(journal: Path) -> list[EventKind]:
+    with read_journal(journal) as reader:
+        return [event.kind for sample in reader.samples() for event in sample.events]
 
 
 def test_a_killed_driver_comes_back_at_its_size_with_an_exact_sink(tmp_path: Path, home: Path) -> None:
