@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -70,13 +71,21 @@ def simulate_all(simulations: Sequence[S], run: Callable[[S], R], *, advance: Ca
     """What ``run`` makes of each, on all processors, in the order given; ``run`` is sent to processes, too."""
     if len(simulations) == 1:
         return [run(simulations[0])]
-    with ProcessPoolExecutor(max_workers=min(len(simulations), os.cpu_count() or 1)) as pool:
+    processors = min(len(simulations), os.cpu_count() or 1)
+    with ProcessPoolExecutor(processors, mp_context=_single_threaded_parent()) as pool:
         futures = {pool.submit(run, simulation): index for index, simulation in enumerate(simulations)}
         done: dict[int, R] = {}
         for future in as_completed(futures):
             done[futures[future]] = future.result()
             advance()
     return [done[index] for index in range(len(simulations))]
+
+
+def _single_threaded_parent() -> multiprocessing.context.ForkServerContext:
+    """A copy of this process would hold locks of threads that it does not have: those of progress bars and Kafka."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["__main__", __name__])
+    return context
 
 
 def simulate(
