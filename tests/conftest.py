@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,6 +17,14 @@ from headgate.wiring.session import open_session
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell. What tests start would ignore interrupts as well, and some are interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Before any are chosen by their marks."""
+    for item in items:
+        if "kafka" in getattr(item, "fixturenames", ()) or Path(__file__).with_name("kafka") in item.path.parents:
+            item.add_marker(pytest.mark.kafka)
 
 
 @pytest.fixture(scope="session")
