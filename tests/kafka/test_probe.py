@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import threading
+from functools import partial
 
 import pytest
-from written_records import patiently_ask, write
+from written_records import patiently_ask, wait_until, write
 
 from headgate.errors import Temporary, UserMistake
 from headgate.kafka.admin import END, Admin, Partition
@@ -81,6 +83,42 @@ def test_an_open_connection_learns_of_new_leaders_after_a_restart(own_broker: Lo
     own_broker.start(1)
     assert patiently_ask(lambda: sum(admin.offsets(partitions, END).values())) == 20
     assert patiently_ask(lambda: sum(lag_of(settings, "nobody", [topic], admin=admin).values())) == 20
+
+
+def test_a_group_is_asked_for_all_through_restarts(own_broker: LocalBroker, topic: str) -> None:
+    """A broker that has just started refuses to tell; no refusal may end the process that asks."""
+    settings = own_broker.settings
+    ensure_topics(settings, [Topic(topic, 2)])
+    write(settings, topic, 20)
+    admin = Admin(settings, within_s=5.0)
+    answers: list[int | None] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            try:
+                answers.append(sum(lag_of(settings, "nobody", [topic], admin=admin).values()))
+            except Temporary:
+                answers.append(None)
+
+    def heard_since(count: int) -> bool:
+        return 20 in answers[count:]
+
+    asking = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in asking:
+        thread.start()
+    try:
+        for _ in range(2):
+            own_broker.stop(1)
+            own_broker.start(1)
+            before = len(answers)
+            assert patiently_ask(lambda: sum(lag_of(settings, "nobody", [topic], admin=admin).values())) == 20
+            wait_until(partial(heard_since, before), "the other threads hear it as well")
+    finally:
+        over.set()
+        for thread in asking:
+            thread.join(timeout=30)
+    assert set(answers) <= {20, None}
 
 
 def test_a_broker_that_is_not_there_is_asked_in_growing_intervals() -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-
 from headgate.kafka.admin import BEGINNING, END, Admin, Partition
 from headgate.kafka.faults import patiently
 from headgate.kafka.settings import KafkaSettings
@@ -47,19 +45,9 @@ def committed_offsets(
 ) -> dict[Partition, int | None]:
     """How far a group has come in each partition; ``None`` where it has not committed anything."""
     asked = admin or Admin(settings)
-    wanted = [TopicPartition(*partition) for partition in all_partitions(settings, topics, admin=asked)]
-    request = [ConsumerGroupTopicPartitions(group, wanted)]
-
-    def ask() -> Any:
-        [future] = asked.client.list_consumer_group_offsets(request, request_timeout=asked.within_s).values()
-        return asked.result(future, doing=f"asking for the offsets of group '{group}'")
-
+    wanted = all_partitions(settings, topics, admin=asked)
     # The broker that keeps a group's offsets may still be reading them.
-    answer = patiently(ask, within_s=asked.within_s)
-    return {
-        Partition(each.topic, each.partition): each.offset if each.offset >= 0 else None
-        for each in answer.topic_partitions
-    }
+    return patiently(lambda: asked.committed(group, wanted), within_s=asked.within_s)
 
 
 def lag_of(
