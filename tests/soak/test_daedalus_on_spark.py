@@ -38,12 +38,12 @@ PEAK = float(os.environ["HEADGATE_SOAK_PEAK"]) if "HEADGATE_SOAK_PEAK" in os.env
 PEAK_SHARE = 0.85
 """Of what was measured to be sustained: the machine has to carry producer, broker and driver as well."""
 POLICIES = {
-    "static": f"static:executors={EXECUTORS}",
-    "hpa": "hpa:target=0.8,down_stabilization_s=75,initialization_s=15",
     "daedalus": (
         "daedalus:period_s=30,window_s=30,grace_s=60,long_lived_s=150,horizon_s=225,recovery_target_s=150,ignored_s=60,"
         "first_training_s=150,downtime_out_s=10"
     ),
+    "hpa": "hpa:target=0.8,down_stabilization_s=75,initialization_s=15",
+    "static": f"static:executors={EXECUTORS}",
 }
 JOBS = {
     "word-count": ("wordcount-sine-6h", 9600.0, "sine:period=3h,low=0.025"),
