@@ -10,6 +10,7 @@ import contextlib
 import os
 import secrets
 import signal
+import sqlite3
 import tempfile
 import threading
 import time
@@ -21,7 +22,7 @@ from typing import Self
 import numpy as np
 
 from headgate.config import AppFile
-from headgate.core.sample import ArrivalPoint, Sample
+from headgate.core.sample import ArrivalPoint
 from headgate.errors import HeadgateError, NotReady, Temporary
 from headgate.journal import Excerpt, read_journal
 from headgate.kafka.broker import LocalBroker
@@ -176,10 +177,13 @@ class AppBench:
         with read_journal(self._running.journal) as reader:
             return RunSeries.from_journal(Excerpt(reader, since_s=since_s - _BEFORE_S, until_s=until_s))
 
-    def samples(self, since_s: float, until_s: float) -> list[Sample]:
-        """What the controller has sampled between two moments."""
-        with read_journal(self._running.journal) as reader:
-            return list(Excerpt(reader, since_s=since_s, until_s=until_s).samples())
+    def keep_journal(self, path: Path) -> None:
+        """What the controller has written up to now, which ends with the bench otherwise."""
+        with (
+            contextlib.closing(sqlite3.connect(self._running.journal)) as journal,
+            contextlib.closing(sqlite3.connect(path)) as copy,
+        ):
+            journal.backup(copy)
 
     @property
     def spent_s(self) -> float:
