@@ -116,6 +116,7 @@ def test_an_engine_that_stops_is_given_its_downtime_and_its_replay() -> None:
     stops = dataclasses.replace(known, description=dataclasses.replace(known.description, seamless=False))
     proposal = Daedalus().decide(minute(0, executors=8), stops)
     assert inputs(proposal, "fits")["recovery_s"] == pytest.approx(15 + 62_500 / 500)
+    assert proposal.reasons[-1].message.endswith("within 140 s, of which 15 s are a stop")
     quick = Daedalus(recovery_target_s=100.0).decide(minute(0, executors=8), stops)
     assert quick.allocation.executors == 4
     assert inputs(quick, "fits")["passed_over"]["3"] == "recovers-too-slowly"
@@ -140,6 +141,10 @@ def test_on_an_engine_that_does_not_stop_the_slow_batch_of_a_joining_executor_is
     memory = {**first.memory, "size": 3}
     second = policy.decide(minute(1, rate=3500.0, events=(slow,)), knowledge(executors=4, memory=memory))
     assert second.memory["downtimes"]["sizes"] == {"out:4": 3.5}
+    grown = policy.decide(minute(2, rate=4500.0), knowledge(executors=4, memory={**second.memory, "size": 4}))
+    assert "grace-period" in codes(grown)
+    later = policy.decide(minute(9, rate=4500.0), knowledge(executors=4, memory=grown.memory))
+    assert later.reasons[-1].message.endswith("of which 4 s are a slower batch")
 
 
 def test_after_a_rescale_there_is_a_grace_period_and_then_need_decides() -> None:

@@ -26,6 +26,8 @@ class Outlook:
     """With the lower and with the upper end of the forecast's interval: optimistic, and pessimistic."""
     downtime_s: Callable[[int], float] = lambda _: 0.0
     """What going to a size is expected to stop, or on an engine that does not stop, to slow down."""
+    seamless: bool = False
+    """Whether the engine is one that does not stop."""
     lag_records: float
     since_rescale_s: float | None
     """``None`` before the first one."""

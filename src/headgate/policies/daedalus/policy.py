@@ -239,6 +239,7 @@ class Daedalus(Foreseeing):
             recovery_s=recovery,
             recovery_range_s=lambda size: (recovery(size, forecast.lower), recovery(size, forecast.upper)),
             downtime_s=lambda size: memory.downtimes.expect_s(current, size),
+            seamless=knowledge.description.seamless,
             lag_records=lag,
             since_rescale_s=None if rescaled_s < 0 else max(0.0, evaluation.time_s - rescaled_s),
         )
@@ -268,10 +269,21 @@ class Daedalus(Foreseeing):
             case "fits-already":
                 message = f"{current} executors are the fewest that carry {load} and what is foreseen"
             case "fits":
-                message = f"{size} executors are the fewest that carry {load} and what is foreseen, and recover in time"
+                message = (
+                    f"{size} executors are the fewest that carry {load} and what is foreseen, and recover in time: "
+                    f"{_price(outlook, size)}"
+                )
             case _:
                 message = f"no size up to {outlook.most} carries {load} and what is foreseen, and recovers in time"
         return self.reason(choice.branch, message, inputs)
+
+
+def _price(outlook: Outlook, size: int) -> str:
+    """What going to a size costs, in words."""
+    within, lost_s = f"within {outlook.recovery_s(size):.0f} s", outlook.downtime_s(size)
+    if lost_s < 0.5:
+        return within
+    return f"{within}, of which {lost_s:.0f} s are {'a slower batch' if outlook.seamless else 'a stop'}"
 
 
 def _share_of_sources(evaluation: Evaluation) -> float:
