@@ -249,11 +249,25 @@ def test_a_recovery_is_watched_to_its_end_and_corrects_the_downtime() -> None:
     normal = policy.decide(minute(4, executors=3, finished=2500.0), knowledge(executors=3, memory=behind.memory))
     assert "recovered" in codes(normal)
     figures = inputs(normal, "recovered")
-    # Normal since the first ten seconds of the minute that ended at 1240; the rescale was at 1060.
-    assert figures["measured_s"] == pytest.approx(1190.0 - 1060.0)
+    # Normal since the minute that ended at 1240 began; the rescale was at 1060.
+    assert figures["measured_s"] == pytest.approx(1180.0 - 1060.0)
     (downtime_s,) = normal.memory["downtimes"]["sizes"].values()
-    assert 0 < downtime_s < 130.0
+    assert 0 < downtime_s < 120.0
     assert normal.memory["watch"] is None
+
+
+def test_a_stream_that_waits_for_executors_has_not_recovered_however_normal_it_is() -> None:
+    policy = Daedalus()
+    memory: Any = {}
+    for index, finished in enumerate((2510.0, 2490.0)):
+        memory = policy.decide(minute(index, finished=finished), knowledge(executors=4, memory=memory)).memory
+    waiting = dataclasses.replace(minute(2), pending_executors=1)
+    held = policy.decide(waiting, knowledge(executors=5, memory=memory))
+    assert "recovered" not in codes(held)
+    joined = AgentEvent(time_s=1145.0, kind=EventKind.JOINED, message="", figures={"join_s": 85.0})
+    normal = policy.decide(minute(3, executors=5, events=(joined,)), knowledge(executors=5, memory=held.memory))
+    # They joined in the middle of the block from 1140 to 1150; what began after it was normal. The rescale was at 1060.
+    assert inputs(normal, "recovered")["measured_s"] == pytest.approx(1150.0 - 1060.0)
 
 
 @pytest.mark.parametrize(

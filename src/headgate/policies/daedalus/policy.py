@@ -27,6 +27,7 @@ What the paper leaves open, and what is done here:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -161,15 +162,18 @@ class Daedalus(Foreseeing):
         length = min(workload.size, finished.size) // _BLOCK_S * _BLOCK_S
         if not length:
             return []
+        joined_s = _joined_s(evaluation)
         apart = (workload[-length:] - finished[-length:]).reshape(-1, _BLOCK_S).mean(axis=1)
-        for block, difference in enumerate(apart.tolist(), start=1):
+        for block, difference in enumerate(apart.tolist()):
+            # Its beginning: a stream that is normal during a block was so when that began.
             time_s = evaluation.time_s - length + block * _BLOCK_S
             if memory.watch is None:
                 memory.anomaly.learn(difference)
                 continue
-            if time_s <= memory.watch.began_s:
+            if time_s < memory.watch.began_s:
                 continue
-            measured_s = memory.watch.look(time_s, anomalous=memory.anomaly.is_anomalous(difference))
+            unusual = time_s < joined_s or memory.anomaly.is_anomalous(difference)
+            measured_s = memory.watch.look(time_s, anomalous=unusual)
             if measured_s is not None:
                 memory.watch = None
                 return [self._recovered(memory, measured_s, workload, told=told)]
@@ -294,6 +298,13 @@ def _share_of_sources(evaluation: Evaluation) -> float:
     taken = [operator.input_rate or 0.0 for operator in evaluation.operators]
     outside = sum(operator.input_rate or 0.0 for operator in evaluation.sources)
     return outside / sum(taken) if outside > 0 else 1.0
+
+
+def _joined_s(evaluation: Evaluation) -> float:
+    """When all executors that were asked for were there; a stream that waits for some has not recovered."""
+    if evaluation.pending_executors:
+        return math.inf
+    return max((event.time_s for event in evaluation.events if event.kind is EventKind.JOINED), default=-math.inf)
 
 
 def _waiting(operator: OperatorEvaluation) -> float:
