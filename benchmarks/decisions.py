@@ -1,8 +1,12 @@
-"""One decision of each policy, guards included, on small and large apps with six hours of history."""
+"""One decision of each policy, guards included, on small and large apps with six hours of history.
+
+Training is in the background; what a tick waits for is that its lesson is handed over.
+"""
 
 from __future__ import annotations
 
 import math
+import pickle
 
 from benchmarks.timing import line, times_s
 from headgate.control.deliberation import deliberate
@@ -10,6 +14,7 @@ from headgate.core.allocation import Allocation, Bounds
 from headgate.core.decision import Decision, Outcome, Tick
 from headgate.core.evaluation import CoursePoint, Evaluation, ExecutorEvaluation, OperatorEvaluation, Spread
 from headgate.core.knowledge import AppDescription, Engine, Knowledge
+from headgate.core.ports import Learner
 from headgate.guards import GUARDS
 from headgate.models.forecasting.arima import Arima
 from headgate.policies import known_policies
@@ -87,3 +92,9 @@ def _size(executors: int) -> None:
             deliberate(evaluation=now, knowledge=knowledge, policy=policy, guards=guards)
 
         line(f"{name}, all guards, {executors} executors", times_s(decide, repeats=500), goal="goal p99 ≤ 10 ms")
+        if isinstance(policy, Learner) and policy.looks_back_s:
+
+            def hand_over(policy: Learner = policy, knowledge: Knowledge = knowledge) -> None:
+                pickle.dumps((policy, policy.lesson(now, knowledge)))
+
+            line(f"{name}, a training handed over, {executors} executors", times_s(hand_over, repeats=100))

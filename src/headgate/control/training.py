@@ -31,7 +31,7 @@ class TrainingAtOnce:
 
     def submit(self, learner: Learner, evaluation: Evaluation, knowledge: Knowledge) -> None:
         try:
-            self._delivery = learner.train(evaluation, knowledge)
+            self._delivery = learner.train(learner.lesson(evaluation, knowledge))
         except Exception as error:
             self._delivery = {"problem": _sentence(error)}
 
@@ -53,7 +53,7 @@ class TrainingProcess:
         if self._thread is not None and self._thread.is_alive():
             return
         try:
-            work = pickle.dumps((learner, evaluation, knowledge))
+            work = pickle.dumps((learner, learner.lesson(evaluation, knowledge)))
         except Exception as error:
             # A policy may be anyone's, and not every class can be handed over to another process.
             with self._lock:
@@ -104,14 +104,16 @@ def _sentence(error: BaseException) -> str:
 
 
 def main() -> None:
-    """The process: a pickled learner with what it shall learn from on stdin, its answer on stdout."""
+    """The process: a pickled learner and its lesson on stdin, its answer on stdout."""
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
     os.nice(_LEAST_URGENT)
-    learner, evaluation, knowledge = pickle.load(sys.stdin.buffer)
-    at_once = TrainingAtOnce()
-    at_once.submit(learner, evaluation, knowledge)
-    answers.write(pickle.dumps(at_once.take()))
+    learner, lesson = pickle.load(sys.stdin.buffer)
+    try:
+        delivery = learner.train(lesson)
+    except Exception as error:
+        delivery = {"problem": _sentence(error)}
+    answers.write(pickle.dumps(delivery))
 
 
 if __name__ == "__main__":

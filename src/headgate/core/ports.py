@@ -92,8 +92,12 @@ class Learner(Protocol):
         """How much history it needs."""
         ...
 
-    def train(self, evaluation: Evaluation, knowledge: Knowledge) -> Mapping[str, Any]:
-        """Slow work on what was decided on; the answer, JSON values, is in the knowledge of a later tick."""
+    def lesson(self, evaluation: Evaluation, knowledge: Knowledge) -> Any:
+        """What a training needs of all that: little, because the tick that takes it waits for it to be handed over."""
+        ...
+
+    def train(self, lesson: Any) -> Mapping[str, Any]:
+        """Slow work; the answer, JSON values, is in the knowledge of a later tick."""
         ...
 
 

@@ -77,10 +77,6 @@ class Foresight:
     first_training_s: float
     history_s: float
 
-    def train(self, evaluation: Evaluation, knowledge: Knowledge) -> dict[str, Any]:
-        """An ARIMA model of the workload up to now."""
-        return {"model": learn(self.history(evaluation, knowledge)).state}
-
     def foresee(
         self, evaluation: Evaluation, knowledge: Knowledge, memory: ForesightMemory, workload: Series
     ) -> tuple[Forecast, list[Reason]]:
@@ -201,6 +197,14 @@ class Foreseeing:
             history_s=self.history_s,
         )
 
+    def lesson(self, evaluation: Evaluation, knowledge: Knowledge) -> Any:
+        """The workload up to now."""
+        return self.foresight.history(evaluation, knowledge)
+
+    def train(self, lesson: Any) -> Mapping[str, Any]:
+        """An ARIMA model of it."""
+        return trained(lesson)
+
     def held(
         self,
         knowledge: Knowledge,
@@ -218,6 +222,11 @@ class Foreseeing:
 
     def reason(self, code: str, message: str, inputs: Mapping[str, Any]) -> Reason:
         return Reason(by=self.name, code=code, message=message, inputs=inputs)
+
+
+def trained(workload: Series) -> dict[str, Any]:
+    """What a training delivers: a model of a workload, as ``Foresight`` adopts it."""
+    return {"model": learn(workload).state}
 
 
 def workload_of(evaluation: Evaluation) -> Series:

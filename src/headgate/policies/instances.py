@@ -22,7 +22,7 @@ from headgate.core.decision import Proposal, Reason
 from headgate.core.evaluation import Evaluation, OperatorEvaluation
 from headgate.core.knowledge import Knowledge
 from headgate.core.options import check_options, option
-from headgate.policies.foresight import FORECASTERS, Foresight, ForesightMemory, workload_of
+from headgate.policies.foresight import FORECASTERS, Foresight, ForesightMemory, trained, workload_of
 
 _LEAST_RATE = 1e-9
 """An instance that takes longer than thirty years for a record has no rate."""
@@ -73,9 +73,13 @@ class OperatorPolicy(ABC):
             history_s=max(3600.0, 2 * self.season_s if self.forecaster == "seasonal-naive" else 0.0),
         )
 
-    def train(self, evaluation: Evaluation, knowledge: Knowledge) -> Mapping[str, Any]:
-        """A model of the workload up to now, where the policy foresees it by one."""
-        return self._foresight.train(evaluation, knowledge)
+    def lesson(self, evaluation: Evaluation, knowledge: Knowledge) -> Any:
+        """The workload up to now, for policies that foresee it by a model."""
+        return self._foresight.history(evaluation, knowledge)
+
+    def train(self, lesson: Any) -> Mapping[str, Any]:
+        """That model."""
+        return trained(lesson)
 
     @abstractmethod
     def plan(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:

@@ -115,7 +115,7 @@ def test_the_profile_is_asked_for_once_adopted_and_then_decided_on_every_ten_min
     second = policy.decide(minute(2), knowledge(executors=8, memory=first.memory))
     assert (codes(second), second.train) == (["profile-unread"], False)
 
-    delivered = policy.train(minute(2), knowledge(executors=8, memory=second.memory))
+    delivered = policy.train(policy.lesson(minute(2), knowledge(executors=8, memory=second.memory)))
     known = dataclasses.replace(knowledge(executors=8, memory=second.memory), delivered=delivered)
     third = policy.decide(minute(3), known)
     assert codes(third) == ["profile-read", "forecast-line", "between-decisions"]

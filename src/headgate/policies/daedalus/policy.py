@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -80,10 +80,6 @@ class Daedalus(Foreseeing):
 
     def __post_init__(self) -> None:
         check_options(f"policy '{self.name}'", self)
-
-    def train(self, evaluation: Evaluation, knowledge: Knowledge) -> Mapping[str, Any]:
-        """An ARIMA model of the workload up to now."""
-        return self.foresight.train(evaluation, knowledge)
 
     def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         memory = self._recall(knowledge)

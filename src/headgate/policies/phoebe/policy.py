@@ -39,7 +39,7 @@ from headgate.models.forecasting import Forecast
 from headgate.models.forecasting.forecast import Series
 from headgate.models.quality import QualityModel
 from headgate.models.recovery import recovery_s, replayed
-from headgate.policies.foresight import Foreseeing, ForesightMemory, finite, workload_of
+from headgate.policies.foresight import Foreseeing, ForesightMemory, finite, trained, workload_of
 from headgate.policies.phoebe.choice import Candidate, Pick, pick
 from headgate.policies.phoebe.reading import read_profile
 
@@ -102,11 +102,15 @@ class Phoebe(Foreseeing):
     def __post_init__(self) -> None:
         check_options(f"policy '{self.name}'", self)
 
-    def train(self, evaluation: Evaluation, knowledge: Knowledge) -> Mapping[str, Any]:
-        """The profile, as long as it is not known; then a model of the workload."""
+    def lesson(self, evaluation: Evaluation, knowledge: Knowledge) -> Any:
+        """Nothing, as long as the profile is not known; then the workload up to now."""
         if _Memory.restored(knowledge.memory).profile is None:
-            return {"profile": codec.to_plain(read_profile(self.profile))}
-        return self.foresight.train(evaluation, knowledge)
+            return None
+        return self.foresight.history(evaluation, knowledge)
+
+    def train(self, lesson: Any) -> Mapping[str, Any]:
+        """The profile, or a model of the workload."""
+        return {"profile": codec.to_plain(read_profile(self.profile))} if lesson is None else trained(lesson)
 
     def decide(self, evaluation: Evaluation, knowledge: Knowledge) -> Proposal:
         memory = _Memory.restored(knowledge.memory)
