@@ -1,7 +1,7 @@
 """Libraries that find ARIMA models, and simpler forecasters: how long they take, and how far off they are.
 
-Whatever of the libraries is installed is measured; ``docs/dependencies.md`` has the table of all of them. Import times
-are those of a new Python.
+Whatever of the libraries is installed is measured; ``docs/dependencies.md`` has the table of all of them. Times are
+the processor's, which other work on the machine lengthens less than those of the clock.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_S = 240.0
 def run() -> None:
     libraries = _libraries()
     for name, (module, make) in libraries.items():
-        print(f"  {name}: import {_import_s(module):.2f} s")
+        print(f"  {name}: import {_import_s(module):.2f} s", flush=True)
         for hours in HOURS:
             fit_s, update_s = _times_s(make, _day()[: hours * 3600])
             print(
@@ -110,16 +110,16 @@ def _statsmodels(history: Series) -> Forecasting:
 def _times_s(make: Learning, history: Series) -> tuple[float, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        began = time.perf_counter()
+        began = time.process_time()
         forecast = make(history)
-        fit_s = time.perf_counter() - began
+        fit_s = time.process_time() - began
         forecast(history, HORIZON)
         taken = []
         for minutes in range(1, 4):
             longer = np.concatenate([history, history[: 60 * minutes]])
-            began = time.perf_counter()
+            began = time.process_time()
             forecast(longer, HORIZON)
-            taken.append(time.perf_counter() - began)
+            taken.append(time.process_time() - began)
     return fit_s, sorted(taken)[1]
 
 
@@ -152,7 +152,7 @@ def _day() -> Series:
 
 def _import_s(module: str) -> float:
     """The best of three, in a Python of its own."""
-    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+    code = f"import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
     return min(
         float(
             subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()[-1]
