@@ -40,8 +40,21 @@ def policies(*, name: str | None, guards: bool, output: Output) -> None:
         output.document(rows[0] if name is not None else rows)
     elif name is not None:
         row = rows[0]
-        output.show(f"[bold]{row['name']}[/bold]: {escape(row['summary'])}\n\n{escape(row['source'])}\n")
+        output.show(f"[bold]{row['name']}[/bold]: {escape(row['summary'])}\n\n{escape(_flowing(row['source']))}\n")
         options = [{"option": o["option"], "default": o["shown"], "meaning": o["meaning"]} for o in row["options"]]
         output.show(options_table(options))
     else:
         output.show(policies_table([{kind: row["name"], "what it does": row["summary"]} for row in rows]))
+
+
+def _flowing(text: str) -> str:
+    """Without the breaks of lines within paragraphs, so that a terminal breaks them where it ends; formulas stay."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        formula = line.startswith("    ")
+        goes_on = lines and lines[-1] and not lines[-1].startswith("    ")
+        if line and goes_on and not formula and not line.startswith("- "):
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+    return "\n".join(lines)

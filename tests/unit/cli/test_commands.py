@@ -155,6 +155,15 @@ def test_policies_lists_and_explains(headgate: Callable[..., Any]) -> None:
     assert "cooldown" in headgate("policies", "--guards").out
 
 
+def test_a_policy_explains_itself_in_whole_paragraphs_and_with_its_formula(
+    headgate: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    shown = [line.rstrip() for line in headgate("policies", "ds2").out.splitlines()]
+    assert "    instances = ⌈target input ÷ (true processing rate ÷ present instances)⌉" in shown
+    assert any(line.startswith("Source: Kalavri") and line.endswith("which count useful time only:") for line in shown)
+
+
 @pytest.mark.parametrize("name", ["app", "decision", "evaluation", "result", "sample", "scenario"])
 def test_schemas_are_json_schemas(headgate: Callable[..., Any], name: str) -> None:
     document = headgate("schema", name).document
