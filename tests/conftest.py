@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from headgate.kafka.broker import LocalBroker
@@ -17,6 +18,10 @@ from headgate.wiring.session import open_session
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell. What tests start would ignore interrupts as well, and some are interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes is the machine's business, and machines are shared.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -20,7 +20,7 @@ from headgate.grammar import describe_options, parse_spec, spell
 from headgate.guards import GUARDS, ORDER, in_order
 from headgate.testing import evaluation, knowledge, tick
 
-CALM = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+CALM = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 every_guard = pytest.mark.parametrize("name", list(GUARDS))
 

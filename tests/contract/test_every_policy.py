@@ -20,7 +20,7 @@ from headgate.grammar import describe_options, parse_spec, spell
 from headgate.policies import POLICIES
 from headgate.testing import evaluation, executors, knowledge, operator
 
-CALM = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+CALM = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 every_policy = pytest.mark.parametrize("name", list(POLICIES))
 

@@ -30,7 +30,7 @@ MINUTES = st.lists(
     min_size=3,
     max_size=14,
 )
-CALM = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+CALM = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 class Stream:

@@ -55,6 +55,41 @@ def load_figure(courses: Sequence[Course]) -> Figure:
     )
 
 
+def reckoning_figure(course: Course) -> Figure | None:
+    """What the policy foresaw and took its executors to carry; ``None`` where it says nothing of the kind."""
+    reckoned = course.reckoning
+    if not reckoned.said:
+        return None
+    lines = (
+        Line(label="load", times=course.rate_times, values=course.load, colour="load", filled=True),
+        Line(
+            label="most that was foreseen",
+            times=reckoned.times,
+            values=reckoned.foreseen,
+            colour="wanted",
+            dash="dotted",
+            step=True,
+        ),
+        Line(label="what the executors carry", times=reckoned.times, values=reckoned.capacity, colour="work"),
+    )
+    return Figure(
+        title="What the policy reckoned with",
+        about="The load, the highest rate that was foreseen at each decision, and what the executors that were there "
+        "were taken to carry: in 19 of 20 cases it is within the tinted range.",
+        x=time_scale(course.span_s),
+        y=value_scale(_highest([*(line.values for line in lines), reckoned.high]), title="records per second"),
+        unit="/s",
+        lines=tuple(line for line in lines if np.isfinite(line.values).any()),
+        ribbons=(
+            Ribbon(
+                label="in 19 of 20 cases", times=reckoned.times, lower=reckoned.low, upper=reckoned.high, colour="work"
+            ),
+        )
+        if np.isfinite(reckoned.high).any()
+        else (),
+    )
+
+
 def lag_figure(courses: Sequence[Course]) -> Figure:
     """Micro-batches make lag a saw; what matters is its height, so it is drawn as mean and extent."""
     calm = [envelope(course.times, course.lag) for course in courses]

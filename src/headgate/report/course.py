@@ -18,6 +18,7 @@ from headgate.report import wording
 from headgate.report.axes import Floats
 from headgate.report.chronicle import DecisionRow, decision_rows
 from headgate.report.document import AnyResult, document_of
+from headgate.report.reckoning import Reckoned, Reckoning
 from headgate.report.verdict import text, value
 from headgate.scoring import RunSeries, demand, estimated_capacity, score_series
 
@@ -59,6 +60,7 @@ class Course:
     latency_values: Floats
     """Latencies in ascending order, and the share of records at or below each."""
     latency_shares: Floats
+    reckoning: Reckoning
     decisions: tuple[DecisionRow, ...]
     events: tuple[AgentEvent, ...]
 
@@ -76,6 +78,8 @@ class Course:
         latency = run.latency_over_time(window_s)
         latencies = run.latencies()
         capacity = estimated_capacity(run)
+        reckoned = Reckoned(run.started_s)
+        decisions = tuple(decision_rows(reckoned.watching(reader.ticks())))
         ticks = np.array([(tick.time_s, tick.wanted, tick.granted) for tick in run.ticks], dtype=np.float64)
         ticks = ticks.reshape(-1, 3)
         if len(ticks):
@@ -106,7 +110,8 @@ class Course:
             if latencies is None
             else np.interp(_SHARES * latencies.weight, latencies.below, latencies.knots),
             latency_shares=np.zeros(0) if latencies is None else _SHARES,
-            decisions=tuple(decision_rows(reader.ticks())),
+            reckoning=reckoned.reckoning,
+            decisions=decisions,
             events=tuple(sorted(listening.events, key=lambda event: event.time_s)),
         )
 

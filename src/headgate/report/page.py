@@ -50,6 +50,7 @@ def _single(course: Course) -> str:
     figures = [
         charts.load_figure([course]),
         charts.size_figure(course),
+        charts.reckoning_figure(course),
         charts.lag_figure([course]),
         charts.latency_figure([course]),
         charts.distribution_figure([course]),
@@ -103,10 +104,11 @@ def _group(courses: Sequence[Course]) -> str:
 
 def _details(course: Course) -> str:
     name = f"{course.label} · {course.workload}" if course.workload else course.label
+    reckoned = charts.reckoning_figure(course)
     return (
         f"<details><summary>{escape(name)}</summary>"
         f"{sections.header(course)}<p>{escape(verdict(course.document, course.events))}</p>"
-        f"{render(charts.size_figure(course))}"
+        f"{''.join(render(figure) for figure in (charts.size_figure(course), reckoned) if figure is not None)}"
         f"<h3>Decisions</h3>{sections.decisions(course)}<h3>Events</h3>{sections.events(course)}"
         f"<h3>All figures</h3>{sections.summary([course])}</details>"
     )

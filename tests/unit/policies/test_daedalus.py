@@ -84,12 +84,35 @@ def test_it_shrinks_to_the_fewest_that_carry_the_load() -> None:
     """2500 records/s on executors of 1000 each: three."""
     proposal = Daedalus().decide(minute(0), knowledge(executors=4))
     assert proposal.allocation.executors == 3
-    assert codes(proposal) == ["forecast-line", "fits"]
+    assert codes(proposal) == ["forecast-line", "capacity", "fits"]
     figures = inputs(proposal, "fits")
     assert figures["capacity"] == pytest.approx(3000.0)
     assert (figures["capacity_from"], figures["workload"]) == ("average", 2500.0)
     assert figures["passed_over"] == {"1": "below-workload", "2": "below-workload"}
     assert figures["recovery_s"] == pytest.approx(0.0)
+
+
+def test_it_says_what_the_present_executors_carry_and_how_sure_that_is() -> None:
+    """Points of 20 and 40 % that lie 10 records/s off a line of 1000, up and down: known, but not exactly."""
+    seen = minute(0)
+    course = tuple(
+        CoursePoint(share, 1000.0 * share + away) for share, away in ((0.2, 10), (0.2, -10), (0.4, 10), (0.4, -10))
+    )
+    executors = tuple(dataclasses.replace(executor, course=course) for executor in seen.executors)
+    proposal = Daedalus().decide(dataclasses.replace(seen, executors=executors), knowledge(executors=4))
+    figures = inputs(proposal, "capacity")
+    # Of each: s² = 400 ÷ 2, error² = s² (1 ÷ 4 + 0.7² ÷ 0.04); four of them, to 1.96 errors.
+    away = 1.96 * math.sqrt(4 * 200 * (0.25 + 0.49 / 0.04))
+    assert (figures["from"], figures["points"], figures["executors"]) == ("regression", 16, 4)
+    assert [figures[key] for key in ("rate", "low", "high")] == pytest.approx([4000.0, 4000 - away, 4000 + away])
+    assert figures["confidence"] == pytest.approx(1 - away / 4000)
+    (message,) = [reason.message for reason in proposal.reasons if reason.code == "capacity"]
+    assert message == "4 executors carry 4000 records/s, in 19 of 20 cases 3804 to 4196"
+    young = dataclasses.replace(
+        seen, executors=tuple(dataclasses.replace(one, course=one.course[:1]) for one in executors)
+    )
+    rough = inputs(Daedalus().decide(young, knowledge(executors=4)), "capacity")
+    assert (rough["from"], rough["low"], rough["confidence"]) == ("ratio", None, None)
 
 
 def test_in_a_chain_capacity_is_that_of_what_comes_from_outside() -> None:

@@ -62,6 +62,7 @@ def record_run(
     target: float = 0.8,
     started_s: float = 0.0,
     reason: str = "mean busy 0.93 over target 0.8",
+    further: tuple[Reason, ...] = (),
     mishaps: bool = True,
     period_s: int = 30,
 ) -> MemoryJournal:
@@ -111,7 +112,7 @@ def record_run(
             granted = min(6, max(1, wanted))
             index = second // period_s
             outcome = Outcome.APPLIED if granted != target_size else Outcome.UNCHANGED
-            reasons = [Reason(by="hpa", code="scale" if wanted != target_size else "hold", message=reason)]
+            reasons = [Reason(by="hpa", code="scale" if wanted != target_size else "hold", message=reason), *further]
             if granted != wanted:
                 reasons.append(Reason(by="bounds", code="clamped", message=f"{wanted} is outside 1..6"))
             not_ready = mishaps and index == 1

@@ -41,7 +41,7 @@ from headgate.core.knowledge import Knowledge
 from headgate.core.options import check_options, option
 from headgate.core.sample import EventKind
 from headgate.models.anomaly import RecoveryWatch
-from headgate.models.capacity import LONGEST_BATCH_S, CapacityEstimate
+from headgate.models.capacity import LONGEST_BATCH_S, Basis, CapacityEstimate
 from headgate.models.forecasting import Forecast
 from headgate.models.forecasting.forecast import Series
 from headgate.models.recovery import joining_recovery_s, recovery_s, replayed
@@ -104,6 +104,7 @@ class Daedalus(Foreseeing):
         if estimate is None:
             why = f"{self.needs[1]} says nothing yet"
             return self.held(knowledge, memory.state, "capacity-unknown", why, reasons, train=train)
+        reasons.append(self._carried(estimate))
         outlook = self._outlook(evaluation, knowledge, memory, workload, forecast, capacity_of)
         if outlook.since_rescale_s is not None and outlook.since_rescale_s < self.grace_s:
             why = f"the last rescale was {outlook.since_rescale_s:.0f} s ago"
@@ -243,6 +244,27 @@ class Daedalus(Foreseeing):
             lag_records=lag,
             since_rescale_s=None if rescaled_s < 0 else max(0.0, evaluation.time_s - rescaled_s),
         )
+
+    def _carried(self, estimate: CapacityEstimate) -> Reason:
+        """What the present executors can do, and how sure that is."""
+        carry = f"{estimate.executors} executors carry {estimate.rate:.0f} records/s"
+        if estimate.low is not None and estimate.high is not None:
+            sure = f"in 19 of 20 cases {estimate.low:.0f} to {estimate.high:.0f}"
+        else:
+            sure = {
+                Basis.OBSERVED: "as when there were so many last",
+                Basis.AVERAGE: "if they are like those before",
+            }.get(estimate.basis, "by what they do just now, because there is no line yet")
+        inputs = {
+            "executors": estimate.executors,
+            "rate": estimate.rate,
+            "low": estimate.low,
+            "high": estimate.high,
+            "confidence": estimate.confidence,
+            "points": estimate.points,
+            "from": str(estimate.basis),
+        }
+        return self.reason("capacity", f"{carry}, {sure}", inputs)
 
     def _chosen(self, choice: Choice, outlook: Outlook, chosen: CapacityEstimate | None) -> Reason:
         size, current = choice.executors, outlook.current
