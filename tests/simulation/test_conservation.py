@@ -34,7 +34,7 @@ moments = st.lists(st.tuples(st.floats(1, 390), st.integers(1, 8)), max_size=6, 
 
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
 @given(orders=moments, seed=st.integers(0, 1000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_everything_that_arrived_is_done_or_waiting(name: str, orders: list[tuple[float, int]], seed: int) -> None:
     run = eventful(name, seed=seed, orders=orders)
     for index in range(len(run.samples[0].operators)):

@@ -134,13 +134,13 @@ def assert_read_or_refused(text: str) -> None:
 
 
 @given(text=st.text())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_text_brings_anything_but_a_scenario_or_a_users_mistake(text: str) -> None:
     assert_read_or_refused(text)
 
 
 @given(table=st.dictionaries(keys, values, max_size=5), steps=st.one_of(st.none(), operators))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_table_brings_anything_but_a_scenario_or_a_users_mistake(
     table: dict[str, object], steps: list[dict[str, object]] | None
 ) -> None:

@@ -108,7 +108,7 @@ class TestLog:
         assert sum(len(each.ranges) for each in commits) == 120
         assert overlaps(commits) == []
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(seed=st.integers(0, 100_000))
     def test_readers_that_come_and_go_and_come_back_never_leave_an_overlap(
         self, seed: int, tmp_path_factory: pytest.TempPathFactory

@@ -205,7 +205,7 @@ class TestFaults:
         made.run(10)
         assert made.readers() == readers
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(seed=st.integers(min_value=0, max_value=10_000))
     def test_whatever_happens_no_partition_has_two_who_can_write_and_in_the_end_each_has_one(self, seed: int) -> None:
         chance = random.Random(seed)

@@ -115,7 +115,7 @@ bodies = st.binary(max_size=300) | json_values.map(lambda value: json.dumps(valu
 
 
 @given(path=st.sampled_from(["/apply", "/pin", "/collect", "/nothing"]), body=bodies)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_body_brings_the_server_out_of_its_form(
     server: AgentServer, control_server: ControlServer, path: str, body: bytes
 ) -> None:
@@ -136,7 +136,7 @@ def test_a_body_nested_beyond_reason_is_refused(control_server: ControlServer) -
 @given(
     raw=st.binary(min_size=1, max_size=200) | st.binary(max_size=100).map(lambda rest: b"POST " + rest + b"\r\n\r\n")
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_bytes_at_all_bring_a_trace(server: AgentServer, raw: bytes) -> None:
     answer = converse(server, raw)
     assert b"Traceback" not in answer

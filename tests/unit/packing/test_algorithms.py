@@ -119,7 +119,7 @@ streams = st.dictionaries(st.text("abcdefgh", min_size=1, max_size=3), sizes, ma
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(speeds=streams, later=streams)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_packing_is_one(algorithm: str, speeds: dict[str, float], later: dict[str, float]) -> None:
     current: dict[str, int] = {}
     for seen in (speeds, later | {name: speeds[name] for name in list(speeds)[::2]}):
@@ -141,7 +141,7 @@ def test_every_packing_is_one(algorithm: str, speeds: dict[str, float], later: d
 
 @pytest.mark.parametrize("algorithm", ["nf", "ff", "wf", "bf", "nfd", "ffd", "wfd", "bfd"])
 @given(items=st.lists(st.integers(1, 100), min_size=1, max_size=60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_there_are_at_most_twice_as_many_bins_as_the_sizes_add_up_to(algorithm: str, items: list[int]) -> None:
     """Two bins next to each other are always fuller than one; and nothing is below what the sizes need."""
     speeds = {str(number): float(size) for number, size in enumerate(items)}

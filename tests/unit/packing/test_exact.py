@@ -38,7 +38,7 @@ def test_a_partition_that_is_too_fast_has_a_consumer_of_its_own() -> None:
 
 
 @given(items=st.lists(st.integers(1, 100), min_size=1, max_size=14), shuffled=st.randoms())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_algorithms_are_within_their_known_bounds_of_it(items: list[int], shuffled: random.Random) -> None:
     """First fit decreasing takes at most 11/9 of the fewest and 6/9 more (Dósa, 2007); first fit 1.7 of them."""
     shuffled.shuffle(items)

@@ -54,7 +54,7 @@ def sustained(rate: float, batch_s: float) -> Step:
 
 
 class TestSearchOnAQueue:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(capacity=st.floats(min_value=20, max_value=200_000))
     def test_a_known_capacity_is_found_as_precisely_as_asked_and_in_a_few_steps(self, capacity: float) -> None:
         size = measured(one_operator(capacity), precision=0.08).sizes[0]

@@ -240,7 +240,7 @@ specs = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.one_of(st.text(max_size=60), st.lists(specs, min_size=1, max_size=3).map(" + ".join)))
 @example("sine:period=\x00.csv")
 @example("constant:rate=1e999")
@@ -262,7 +262,7 @@ sorted_rows = st.lists(st.tuples(st.floats(0, 1e5), st.floats(0, 1e9)), max_size
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.one_of(st.lists(rows, max_size=6), sorted_rows),
     peak=st.one_of(st.none(), st.floats(1e-3, 1e9)),
