@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.models.forecasting import HoltSmoothing, SeasonalNaive, StraightLine, wape
+from headgate.models.forecasting import HoltSmoothing, SeasonalNaive, StraightLine, Tendency, wape
 from headgate.models.forecasting.arima import learn
 from headgate.workloads import parse_workload, read_trace
 
@@ -76,7 +76,7 @@ def _libraries() -> dict[str, tuple[str, Learning]]:
 
 def _headgate(history: Series) -> Forecasting:
     model = learn(history)
-    return lambda latest, horizon: model.forecast(latest, horizon).mean
+    return lambda latest, horizon: model.following(Tendency.of(latest)).forecast(latest, horizon).mean
 
 
 def _pmdarima(history: Series) -> Forecasting:

@@ -3,6 +3,7 @@
 The mechanism of Daedalus (Pfister et al., ICPE 2024, section 3.3), which Phoebe's ARIMA forecasts use as well. The last
 forecast is compared with what came (WAPE). Where that was poor, a straight line through the latest observations
 stands in; where it was poor many times in a row, a new model is asked for, and adopted at the tick after it has come.
+In between, a model goes on from the latest rates, and with the level and drift of all that has come.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +20,7 @@ from headgate.core.decision import Proposal, Reason
 from headgate.core.evaluation import Evaluation
 from headgate.core.knowledge import Knowledge
 from headgate.core.options import option
-from headgate.models.forecasting import Forecast, Forecaster, HoltSmoothing, SeasonalNaive, StraightLine, wape
+from headgate.models.forecasting import Forecast, Forecaster, HoltSmoothing, SeasonalNaive, StraightLine, Tendency, wape
 from headgate.models.forecasting.arima import Arima, learn
 from headgate.models.forecasting.forecast import Series
 
@@ -30,6 +32,7 @@ class ForesightMemory:
     """What is known of forecasts from one tick to the next."""
 
     model: Arima | None = None
+    tendency: Tendency = field(default_factory=Tendency)
     told: list[float] = field(default_factory=list)
     """What was forecast for the coming period."""
     poor: int = 0
@@ -43,6 +46,7 @@ class ForesightMemory:
     def state(self) -> dict[str, Any]:
         return {
             "model": None if self.model is None else self.model.state,
+            "tendency": self.tendency.state,
             "told": self.told,
             "poor": self.poor,
             "asked": self.asked,
@@ -55,6 +59,7 @@ class ForesightMemory:
         poor, rest = known.get("poor"), known.get("rest")
         return cls(
             model=Arima.restored(known.get("model")),
+            tendency=Tendency.restored(known.get("tendency")),
             told=numbers(known.get("told")),
             poor=poor if isinstance(poor, int) else 0,
             asked=known.get("asked") is True,
@@ -82,6 +87,7 @@ class Foresight:
     ) -> tuple[Forecast, list[Reason]]:
         """The workload of the next minutes, by the model, or by a straight line while the model is poor."""
         reasons = self._adopt(knowledge, memory)
+        memory.tendency.learn(evaluation.time_s, workload[-max(1, round(self.period_s)) :])
         forecast, why = self._forecast(evaluation, knowledge, memory, workload)
         memory.told = forecast.mean[: round(self.period_s)].tolist()
         return forecast, [*reasons, why]
@@ -94,29 +100,32 @@ class Foresight:
         memory.poor = memory.poor + 1 if poor else 0
         horizon = round(self.horizon_s)
         inputs: dict[str, Any] = {"wape": finite(error), "poor_in_a_row": memory.poor}
-        made, looks_at_s = self._forecaster(memory)
+        made, known = self._forecaster(evaluation, knowledge, memory)
         if made is None or poor:
             forecast = StraightLine(through_s=max(2, round(self.period_s))).forecast(workload, horizon)
             why = "there is no model yet" if made is None else f"the last forecast was off by {error:.0%}"
             inputs["peak"] = forecast.peak()
             return forecast, self._reason("forecast-line", f"{why}, so a straight line goes on", inputs)
-        forecast = made.forecast(self.history(evaluation, knowledge, least_s=looks_at_s), horizon)
+        forecast = made.forecast(known, horizon)
         inputs["peak"] = forecast.peak()
         minutes = self.horizon_s / 60
         message = f"at most {forecast.peak():.0f} records/s are foreseen for the next {minutes:.0f} min"
         return forecast, self._reason(f"forecast-{self.forecaster}", message, inputs)
 
-    def _forecaster(self, memory: ForesightMemory) -> tuple[Forecaster | None, float]:
-        """What foresees the workload, once there is one, and how much history it looks at."""
+    def _forecaster(
+        self, evaluation: Evaluation, knowledge: Knowledge, memory: ForesightMemory
+    ) -> tuple[Forecaster | None, Series]:
+        """What foresees the workload, once there is one, and the history that it looks at."""
+        back = partial(self.history, evaluation, knowledge)
         match self.forecaster:
-            case "arima":
-                return memory.model, 0.0 if memory.model is None else memory.model.looks_at_s
+            case "arima" if memory.model is not None:
+                return memory.model.following(memory.tendency), back(least_s=memory.model.looks_at_s)
             case "seasonal-naive":
-                return SeasonalNaive(period_s=max(1, round(self.season_s))), 2 * self.season_s
+                return SeasonalNaive(period_s=max(1, round(self.season_s))), back(least_s=2 * self.season_s)
             case "smoothing":
-                return HoltSmoothing(), self.horizon_s
+                return HoltSmoothing(), back(least_s=self.horizon_s)
             case _:
-                return None, 0.0
+                return None, np.zeros(0)
 
     def _adopt(self, knowledge: Knowledge, memory: ForesightMemory) -> list[Reason]:
         delivered = knowledge.delivered

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.errors import UserMistake
-from headgate.models.forecasting import Forecast, Forecaster, HoltSmoothing, SeasonalNaive, StraightLine, wape
+from headgate.models.forecasting import Forecast, Forecaster, HoltSmoothing, SeasonalNaive, StraightLine, Tendency, wape
 from headgate.models.forecasting.arima import Arima, learn
 from headgate.models.forecasting.forecast import SPREAD
 
@@ -98,6 +98,42 @@ def test_arima_with_a_moving_average_by_hand() -> None:
 def test_arima_with_a_drift_by_hand() -> None:
     made = Arima(ar=(0.5,), differences=1, mean=2.0).forecast(np.array([10.0, 16.0]), 2)
     assert made.mean == pytest.approx([16 + 2 + 2.0, 20 + 2 + 1.0])
+
+
+def test_level_and_drift_are_those_of_all_that_has_come() -> None:
+    """Trained while it rose by 5 a second; then it stayed where it was for nine times as long."""
+    rates = np.concatenate([np.arange(0.0, 600.0, 5.0), np.full(1080, 600.0)])
+    seen = Tendency.of(rates, window_s=60)
+    # The first minute is 147.5 on average and the last one 600; between their middles lie 19 minutes.
+    assert (seen.windows, seen.drift) == (20, pytest.approx((600 - 147.5) / (19 * 60)))
+    assert seen.level == pytest.approx(rates.mean())
+    drifting = Arima(differences=1, mean=5.0)
+    assert drifting.forecast(rates, 2).mean.tolist() == [605.0, 610.0]
+    assert drifting.following(seen).forecast(rates, 2).mean == pytest.approx([600.397, 600.794], abs=1e-3)
+    assert Arima(ar=(0.5,), mean=100.0).following(seen).mean == seen.level
+
+
+@pytest.mark.parametrize(
+    ("model", "rates"),
+    [
+        (Arima(ar=(0.5,), differences=2), 900),
+        (Arima(ar=(0.5,), differences=1), 900),
+        (Arima(differences=1, mean=5), 60),
+    ],
+    ids=["differenced twice", "without drift", "one window only"],
+)
+def test_a_model_without_drift_gets_none_and_a_single_window_has_none(model: Arima, rates: int) -> None:
+    assert model.following(Tendency.of(np.arange(float(rates)))) == model
+
+
+def test_a_tendency_comes_back_from_json_and_ignores_clocks_that_go_backwards() -> None:
+    seen = Tendency.of(np.arange(300.0))
+    seen.learn(120.0, np.full(60, 1e9))
+    seen.learn(math.nan, np.full(60, 1e9))
+    assert seen == Tendency.of(np.arange(300.0))
+    assert Tendency.restored(json.loads(json.dumps(seen.state))) == seen
+    for nonsense in (None, "state", [1, 2], [math.nan] * 6, ["x"] * 6, [-1.0] * 6):
+        assert Tendency.restored(nonsense) == Tendency()
 
 
 def test_a_learned_model_forecasts_as_the_library_that_found_it() -> None:

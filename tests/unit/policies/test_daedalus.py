@@ -201,10 +201,14 @@ def test_the_first_model_is_asked_for_when_there_is_enough_history_and_adopted_w
     known = dataclasses.replace(knowledge(executors=3, memory=memory, history=history), delivered=delivered)
     proposal = policy.decide(minute(7, executors=3), known)
     assert codes(proposal)[:2] == ["training-adopted", "forecast-arima"]
-    # It drifts by 5 a second.
-    assert inputs(proposal, "forecast-arima")["peak"] == pytest.approx(2500 + 5 * 900)
-    assert proposal.allocation.executors == 8
-    assert proposal.memory["told"][:2] == pytest.approx([2505.0, 2510.0])
+    # It was trained to drift by 5 a second, and nothing of what has come so far did.
+    assert inputs(proposal, "forecast-arima")["peak"] == pytest.approx(2500.0)
+    drifted = {**memory, "tendency": [2, 2500.0, 0.0, 0.0, 0.0, 0.0]}
+    rising = policy.decide(minute(7, executors=3), dataclasses.replace(known, memory=drifted))
+    # 2500 more in the 1420 - 30 s since the first.
+    assert inputs(rising, "forecast-arima")["peak"] == pytest.approx(2500 + 900 * 2500 / 1390)
+    assert rising.allocation.executors == 5
+    assert rising.memory["told"][:2] == pytest.approx([2500 + 2500 / 1390, 2500 + 5000 / 1390])
 
 
 def test_a_poor_forecast_is_replaced_by_a_line_and_many_of_them_by_a_new_model() -> None:

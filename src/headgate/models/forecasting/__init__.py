@@ -8,5 +8,6 @@ from headgate.models.forecasting.forecast import Forecast, Forecaster, wape
 from headgate.models.forecasting.seasonal_naive import SeasonalNaive
 from headgate.models.forecasting.smoothing import HoltSmoothing
 from headgate.models.forecasting.straight_line import StraightLine
+from headgate.models.forecasting.tendency import Tendency
 
-__all__ = ["Forecast", "Forecaster", "HoltSmoothing", "SeasonalNaive", "StraightLine", "wape"]
+__all__ = ["Forecast", "Forecaster", "HoltSmoothing", "SeasonalNaive", "StraightLine", "Tendency", "wape"]

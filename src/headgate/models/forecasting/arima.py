@@ -7,7 +7,7 @@ With w the rates differenced d times and e what was not foreseen of them:
 ``learn`` finds orders and coefficients with the automatic search of the package ``statsforecast`` (Hyndman and
 Khandakar 2008), which takes seconds and is for the background. Once they are known, forecasting is a recursion over the
 latest rates: it needs no library and takes a millisecond. Surprises before the rates that are looked at count as none
-(conditional least squares).
+(conditional least squares). Between two trainings the mean follows what comes (``following``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import mul
 from typing import Any, Self
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from headgate.errors import UserMistake
 from headgate.models.forecasting.forecast import Forecast, Series
+from headgate.models.forecasting.tendency import Tendency
 
 _LEAST_RATES = 30
 _MOST_LAGS = 12
@@ -49,6 +50,17 @@ class Arima:
     variance: float = 0.0
     """Of the surprises."""
     looks_at_s: int = 600
+
+    def following(self, tendency: Tendency) -> Self:
+        """The same model with the level or drift of all that has come, instead of what had come when it was trained.
+
+        What rose by 20 a second while it was trained would otherwise be foreseen to rise for ever:
+
+        >>> Arima(differences=1, mean=20.0).following(Tendency.of(np.full(600, 500.0))).mean
+        0.0
+        """
+        known = {0: tendency.level, 1: tendency.drift}.get(self.differences)
+        return self if not self.mean or known is None else replace(self, mean=known)
 
     def forecast(self, history: Series, horizon: int) -> Forecast:
         known = np.asarray(history, dtype=np.float64)[-(self.looks_at_s + self.differences) :]

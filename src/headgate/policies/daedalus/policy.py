@@ -15,6 +15,7 @@ What the paper leaves open, and what is done here:
   who reads a record need not be who works on it.
 - The first model is trained after ``first_training_s``; until then the straight line stands in for it. (The authors'
   code retrains from a WAPE of 0.10 on; the text says poor, and calls 0.25 inaccurate: both are ``poor_wape`` here.)
+- Between trainings the authors' library goes on fitting all coefficients. Here level and drift follow what comes.
 - A downtime is what the engine says it was. An engine that does not stop has the slow batch that a new executor
   causes instead, and none at all when it shrinks. Without either, it follows from the recovery that was seen. What
   piles up until a new executor has joined is backlog, too.
