@@ -237,7 +237,7 @@ def _ordered(sections: Sequence[Section], what: str, of: Callable[[Row], Figure 
     broken = [section.title for section in sections if section.title not in kept]
     if not broken:
         return f"By {what} the policies come in the published order everywhere."
-    where = f"on {', '.join(kept)}, but not on {', '.join(broken)}" if kept else "nowhere"
+    where = f"on {'; '.join(kept)}; but not on {'; '.join(broken)}" if kept else "nowhere"
     return f"By {what} they come in the published order {where}."
 
 
