@@ -109,16 +109,16 @@ class Sender:
         total = int(self._curve[-1])
         reached = 0
         while reached < total and not self._stopped():
-            due = self._pacer.due(self._clock.now_s())
-            if reached >= due:
-                self._pause()
-                continue
+            looked_s = self._clock.now_s()
+            due = max(reached, self._pacer.due(looked_s))
             for first, after in self._share.ranges(reached, due):
                 for part in range(first, after, _MOST_AT_ONCE):
                     self._send(part, min(part + _MOST_AT_ONCE, after))
                     self._outlet.serve()
                     self._tell()
             reached = due
+            # Some more are always due by now: sent at once, a handful at a time, they would cost several times as much.
+            self._pause(since_s=looked_s)
         self._settle()
         return self._tell(ended_s=self._clock.now_s())
 
@@ -150,10 +150,13 @@ class Sender:
                     return
             self._pause()
 
-    def _pause(self) -> None:
+    def _pause(self, *, since_s: float | None = None) -> None:
+        """Until a step has passed, or has since then."""
         self._outlet.serve()
         self._tell()
-        self._clock.sleep(STEP_S)
+        passed_s = 0.0 if since_s is None else max(0.0, self._clock.now_s() - since_s)
+        if passed_s < STEP_S:
+            self._clock.sleep(STEP_S - passed_s)
 
     def _tell(self, *, ended_s: float | None = None) -> SendingReport:
         now_s = self._clock.now_s()

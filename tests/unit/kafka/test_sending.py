@@ -88,6 +88,18 @@ class Trial:
         return sender.run()
 
 
+@dataclass
+class SlowOutlet(FakeOutlet):
+    """Each call takes a millisecond, in which a few more records become due."""
+
+    calls: int = 0
+
+    def send(self, values: list[bytes], keys: list[bytes] | None, partitions: list[int]) -> int:
+        self.calls += 1
+        self.clock.sleep(0.001)
+        return super().send(values, keys, partitions)
+
+
 def sequences(outlet: FakeOutlet) -> list[int]:
     return [json.loads(value)["sequence"] for _, value, _, _ in outlet.taken]
 
@@ -180,3 +192,11 @@ def test_keys_and_partitions_are_chosen_as_asked() -> None:
         places.setdefault(key, set()).add(partition)
     assert len(places) == 20
     assert all(len(partitions) == 1 for partitions in places.values())
+
+
+def test_records_are_gathered_for_a_step_instead_of_being_sent_as_soon_as_a_few_are_due() -> None:
+    trial = Trial(replace(PLAN, workload="constant:rate=5000", peak=None, duration_s=2.0))
+    outlet = SlowOutlet(trial.clock, room=10_000)
+    assert trial.run(outlet).sent == 10_000
+    # A step is 5 ms: two hundred calls a second, with 25 records each.
+    assert outlet.calls == pytest.approx(400, rel=0.02)
