@@ -4,7 +4,7 @@ True is what ``headgate measure`` finds right before, on the same warm executors
 sustained and the smallest that was not. Because a shared machine may be faster or slower some minutes later, the model
 is also compared with backlogs that are worked off between the loads from which it learns, each in one long batch. The
 model sees the loads only. Even and skewed partitions; executors under a CPU quota, so that capacity grows with them.
-All of it takes about 30 minutes; ``HEADGATE_BENCH_SKEW=even`` or ``Zipf-skewed`` does half. With
+All of it takes about 45 minutes; ``HEADGATE_BENCH_SKEW=even`` or ``Zipf-skewed`` does half. With
 ``HEADGATE_BENCH_FOLDER`` what was measured is kept there, and used instead of measuring where it is already there: so
 another model can be judged by the same minutes.
 """
@@ -35,17 +35,19 @@ from headgate.scoring.sustainable import Bracket, RateSearch
 from headgate.wiring.bench import AppBench
 from headgate.wiring.examples import named_app
 
-APP, SIZES, QUOTA = "word-count", (1, 2, 3, 4), 0.15
+APP, SIZES, QUOTA = "word-count", (1, 2, 3, 4), 0.2
 """So little that four executors, the producer and the broker fit on two cores: else the machine is what is measured."""
 LOADS = (0.4, 0.8)
 """Shares of what was measured, one after the other: a minute in all, of which the paper says that it is enough."""
-LOAD_S, HOLD_S, PRECISION = 30.0, 10.0, 0.1
+LOAD_S, HOLD_S, PRECISION = 30.0, 15.0, 0.1
 LONGEST_BATCH_S = 20.0
 """Measuring takes any rate that can be kept up, however long batches get."""
 BACKLOG_SHARE = 0.9
 """Of what a batch of that length would take."""
 _EXPECTED = 0.95
 """Of what the executors of the next larger size carried."""
+_AT_MOST = 1.6
+"""Of that, or of what backlogs showed: looking further would only leave lag that takes minutes to be worked off."""
 SKEWS = {"even": 0.0, "Zipf-skewed": 0.8}
 
 
@@ -171,7 +173,7 @@ def _worked_off(reader: JournalReader, backlogs: Sequence[tuple[float, float]]) 
 
 def _found(bench: AppBench, about: float) -> Bracket:
     """As ``headgate measure`` searches, from what a backlog showed."""
-    search, steps = RateSearch(start=about, growth=1.15, precision=PRECISION), list[Step]()
+    search, steps = RateSearch(start=about, most=_AT_MOST * about, growth=1.15, precision=PRECISION), list[Step]()
     while (rate := search.next_rate(steps)) is not None:
         steps.append(bench.hold(rate, HOLD_S, lambda step: longer_hold_s(step, hold_s=HOLD_S)))
         bench.settle()
