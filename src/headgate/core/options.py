@@ -42,14 +42,17 @@ def check_options(owner: str, instance: Any) -> None:
 
 
 def check_files(owner: str, instance: Any) -> None:
-    """Refuse options that name files which cannot be read; not pure, so it is for whoever starts something."""
+    """Refuse files that are not named or cannot be read; not pure, so it is for whoever starts something."""
     for field in dataclasses.fields(instance):
         reads, name = field.metadata.get("reads"), getattr(instance, field.name)
-        if reads is not None and name:
-            try:
-                reads(name)
-            except UserMistake as mistake:
-                raise UserMistake(f"{owner}: {mistake}") from None
+        if reads is None:
+            continue
+        if not name:
+            raise UserMistake(f"{owner} does nothing without a {field.metadata['help']}; give {field.name}=FILE")
+        try:
+            reads(name)
+        except UserMistake as mistake:
+            raise UserMistake(f"{owner}: {mistake}") from None
 
 
 def _check(where: str, value: Any, limits: Any) -> None:

@@ -29,7 +29,9 @@ def assert_one_sentence(answer: Any, *words: str) -> None:
     [
         ((*SIMULATE, "-p", "hpaa"), ("policy 'hpaa' is unknown", "did you mean 'hpa'")),
         ((*SIMULATE, "-p", "hpa:traget=0.5"), ("no option 'traget'", "did you mean 'target'")),
-        ((*SIMULATE, "-p", "hpa:target=x"), ("target=x" if False else "'x' is not a number",)),
+        ((*SIMULATE, "-p", "hpa:target=x"), ("'x' is not a number",)),
+        ((*SIMULATE, "-p", "phoebe"), ("policy 'phoebe'", "headgate profile", "profile=FILE")),
+        ((*SIMULATE, "-p", "phoebe:profile=none.json"), ("none.json does not exist", "headgate profile")),
         ((*SIMULATE, "-p", "hpa", "-e", "-3..4"), ("negative",)),
         ((*SIMULATE, "-p", "hpa", "-e", "5..2"), ("above the upper",)),
         ((*SIMULATE, "-p", "hpa", "-e", "many"), ("not a range",)),

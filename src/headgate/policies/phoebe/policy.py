@@ -16,7 +16,7 @@ What is done differently, or left open by the source:
   interval a whole one is worked off again after a failure, as the worst case.
 - The authors' code looks again every minute once ten minutes have passed since the last rescale; here, as the text
   says, decisions are ten minutes apart.
-- As long as there is no profile, the size stays. The file is read in the background, at the first tick.
+- The profile is read in the background, at the first tick; until then the size stays.
 """
 
 from __future__ import annotations
