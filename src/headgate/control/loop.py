@@ -73,6 +73,7 @@ class Loop:
         self._started_s = 0.0
         self._next_tick_s: float | None = None
         self._last_tick_s: float | None = None
+        self._ordered = False
         self._decide_now = False
         self._problem: str | None = None
         self._ended = False
@@ -183,6 +184,8 @@ class Loop:
             return False
         with self._lock:
             self._evaluator.learn(sample)
+            if not self._ordered and self._memory is not None:
+                self._memory.found(sample)
         for event in sample.events:
             log.info("%s", event.message)
         if self._write(lambda: self._journal.append_sample(sample)) and self._problem is not None:
@@ -273,6 +276,7 @@ class Loop:
         self._agent.apply(
             Order(allocation=allocation, epoch=self._epoch, request_id=uuid.uuid4().hex, checkpoint=checkpoint)
         )
+        self._ordered = True
 
     def _patiently(self, call: Callable[[], Any]) -> Any:
         """Try until it works or the loop is stopped: at the start there is nothing else to do."""

@@ -10,6 +10,7 @@ from headgate.core.allocation import Allocation
 from headgate.core.decision import Levers, Outcome, Tick
 from headgate.core.knowledge import AppDescription, Knowledge
 from headgate.core.ports import JournalReader
+from headgate.core.sample import Sample
 
 
 class LoopMemory:
@@ -30,6 +31,15 @@ class LoopMemory:
         self.ticks = 0
         self.rescalings = 0
         self.last_tick: Tick | None = None
+
+    def found(self, sample: Sample) -> None:
+        """Start from the size that the app is held at by itself, for as long as nothing was ordered.
+
+        Executors may still be coming or going when a controller starts. Had it the size of that moment in mind, it
+        would take a wish for just that size as granted, and never order it.
+        """
+        if sample.target_executors:
+            self.current = self.current.with_executors(sample.target_executors)
 
     def recall(self, last: Tick, journal: JournalReader, *, same_policy: bool) -> None:
         """Take over what an earlier run of the same app knew when it ended with a tick."""

@@ -52,6 +52,7 @@ class FakeAgent:
                 OperatorSample(name="op", arrivals=(ArrivalPoint(now_s, 100 * now_s),), done_records=90 * now_s),
             ),
             executors=tuple(ExecutorSample(str(n), "", 1, now_s, now_s / 2, None) for n in range(self.executors)),
+            target_executors=self.executors,
             events=(AgentEvent(time_s=now_s, kind=EventKind.WARM, message="warm"),),
         )
 

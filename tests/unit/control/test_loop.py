@@ -232,6 +232,22 @@ def test_levers_of_an_ended_controller_are_refused() -> None:
         bench.loop.pin(4)
 
 
+def test_a_size_that_was_there_at_the_start_is_ordered_when_it_is_gone() -> None:
+    bench = Bench()
+
+    def one_is_lost(now_s: float) -> None:
+        if now_s == 1:
+            bench.loop.pin(2)
+        if now_s == 3:
+            bench.agent.executors = 1
+
+    bench.agent.trouble = one_is_lost
+    bench.loop.run(until_s=20)
+    assert [order.allocation.executors for order in bench.agent.orders] == [2]
+    assert bench.agent.executors == 2
+    assert all(tick.same for tick in replay(bench.journal, policy=Counting(), guards=bench.guards))
+
+
 def test_a_pin_acts_at_once_and_pause_holds() -> None:
     bench = Bench()
     done: list[str] = []
