@@ -32,6 +32,10 @@ _LONGEST_HOLD_S = 240.0
 """Slow chains take many batches to fill, and these lengthen meanwhile."""
 _TELLING_BATCHES = 12
 """After so many batches lag that grows by a twentieth of the arrivals is beyond the rhythm of batches."""
+_LEAST_BATCHES = 3
+"""So many batches show what longer ones work off."""
+_LONGER = 1.15
+"""Batches whose durations are closer than that are of one length."""
 _BATCHES_PER_OPERATOR = 3
 """Further ones for each further operator: what comes down a chain comes in lumps, and late."""
 
@@ -73,6 +77,9 @@ class OperatorCourse:
     """Share of the time in which it had a batch running."""
     calm_batch_s: float | None = None
     """Median duration of the first ones, before much lag could have lengthened them."""
+    lengthening: bool = False
+    """Whether its longer batches work off more in the time than arrives: then they get longer, and lag grows with them,
+    only until they take in what comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +115,7 @@ class Step:
         # Lag that grows lengthens batches, and would make it ever longer until there are enough of them.
         calm_s = max((operator.calm_batch_s or batch_s or math.inf for operator in self.operators), default=math.inf)
         few = batch_s is None or self.held_s < self._batches(_FEW_BATCHES) * min(calm_s, batch_s)
-        return self.outcome is StepOutcome.LAG_GREW and (few or slope < _OVERWHELMED)
+        return self.outcome is StepOutcome.LAG_GREW and (few or slope < _OVERWHELMED or self.worst.lengthening)
 
     @property
     def telling_s(self) -> float:
@@ -209,7 +216,18 @@ def _course(hold: OperatorHold, *, started_s: float, ended_s: float, cycle_s: fl
         longest_batch_s=max(durations, default=None),
         busy=min(1.0, (sum(durations) + (0.0 if durations else span_s)) / span_s),
         calm_batch_s=_calm_batch_s(hold, started_s, ended_s, share=1 / 3) or None,
+        lengthening=_rate_of_longer(hold.batches) > (1 + _GROWING) * arrival_rate,
     )
+
+
+def _rate_of_longer(batches: Sequence[Batch]) -> float:
+    """Records a second that longer batches had more than shorter ones; 0 where that cannot be told."""
+    durations = [batch.duration_s for batch in batches]
+    if len(batches) < _LEAST_BATCHES or max(durations) < _LONGER * min(durations):
+        return 0.0
+    records = np.array([batch.records for batch in batches])
+    records_s = float(np.cov(records, durations)[0, 1])
+    return float(records.var(ddof=1)) / records_s if records_s > 0 else 0.0
 
 
 def _arrived(hold: OperatorHold, time_s: float) -> float:

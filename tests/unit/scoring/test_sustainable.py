@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -293,6 +294,24 @@ class TestJudge:
 
         assert step.outcome is StepOutcome.LAG_GREW
         assert step.worst.lag_slope == pytest.approx(0.25, abs=0.05)
+
+    @pytest.mark.parametrize(("capacity", "goes_on"), [(100.0, True), (60.0, False)])
+    def test_batches_that_only_lengthen_until_they_take_in_what_comes_are_looked_at_again(
+        self, capacity: float, goes_on: bool
+    ) -> None:
+        """From an idle app on, with a second of their own: at 80 records/s they end at 5 s, or never stop to grow."""
+        batches, begin, waiting = [], 0.0, 20.0
+        while (end := begin + 1.0 + waiting / capacity) < 12.0:
+            batches.append(Batch(len(batches), begin, end, 80.0 * begin - waiting, 80.0 * begin))
+            begin, waiting = end, 80.0 * (end - begin)
+        hold = self.hold(batches=[], rate=80.0)
+        step = self.judged(replace(hold, batches=tuple(batches), done_records=80.0 * begin), sent=80.0, asked=80.0)
+
+        assert step.outcome is StepOutcome.LAG_GREW
+        assert step.worst.lengthening is goes_on
+        # However steep it is for now.
+        steep = replace(step, operators=(replace(step.worst, lag_slope=0.5, calm_batch_s=1.0),))
+        assert steep.unclear is goes_on
 
     def test_neither_is_a_batch_that_does_not_end(self) -> None:
         stuck = self.hold(batches=[(0.0, 1.0, 0.0), (1.0, 2.0, 100.0)])
