@@ -47,6 +47,8 @@ WARM_SHARE, WARM_S = 0.7, 90.0
 """A driver gets faster for some minutes: it is given this share of what a backlog was worked off at."""
 LOADS, LOAD_S = (0.4, 0.85), 45.0
 """Shares of what was measured, one after the other. Of a minute the paper says that it is enough; batches are few."""
+PRECISION = 0.2
+"""How far apart the ends of what was measured may be; finer takes minutes for each size."""
 LONGEST_BATCH_S = 30.0
 """Measuring takes any rate that can be kept up, however long batches get."""
 SKEWS = {"even": 0.0, "Zipf-skewed": 0.8}
@@ -99,7 +101,7 @@ def _measure(skew: float, name: str, measured: Path, journal: Path) -> None:
     """What each size carries, and when it then had loads below that; kept size by size, with the journal of all."""
     with AppBench(_app(skew), executors=SIZES, seed=0, say=lambda _: None) as bench:
         between = _LoadsBetween(bench, name, measured, journal)
-        wishes = Wishes(executors=SIZES)
+        wishes = Wishes(executors=SIZES, precision=PRECISION)
         Measuring(between, wishes, app=APP, quota=QUOTA, say=lambda text: print(f"  {text}", file=sys.stderr)).run()
         between.hold_loads()
 
