@@ -47,8 +47,9 @@ WARM_SHARE, WARM_S = 0.7, 90.0
 """A driver gets faster for some minutes: it is given this share of what a backlog was worked off at."""
 LOADS, LOAD_S = (0.4, 0.85), 45.0
 """Shares of what was measured, one after the other. Of a minute the paper says that it is enough; batches are few."""
-PRECISION = 0.2
-"""How far apart the ends of what was measured may be; finer takes minutes for each size."""
+PRECISION = 0.1
+"""How far apart the ends of what was measured may be. What is true lies somewhere between: coarser, and even a perfect
+model would be as far off as is wanted of this one."""
 LONGEST_BATCH_S = 30.0
 """Measuring takes any rate that can be kept up, however long batches get."""
 SKEWS = {"even": 0.0, "Zipf-skewed": 0.8}
