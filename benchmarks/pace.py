@@ -19,6 +19,8 @@ _WORK, _EVERY_S = 60_000, 0.2
 
 Pace = tuple[float, float]
 """A moment, and the processor time of the same work then, in seconds."""
+Span = tuple[float, float]
+"""When something began and ended."""
 
 
 @contextlib.contextmanager
@@ -39,7 +41,7 @@ def read_pace(file: Path) -> list[Pace]:
     return [(float(row[0]), float(row[1])) for row in rows if len(row) == 3]
 
 
-def relative_speed(paces: Sequence[Pace], spans: Sequence[tuple[float, float]]) -> float:
+def relative_speed(paces: Sequence[Pace], spans: Sequence[Span]) -> float:
     """How fast the machine was in some spans of time, against how fast it was on average; 1 where nothing is known."""
     within = [took_s for time_s, took_s in paces if any(begin_s <= time_s <= end_s for begin_s, end_s in spans)]
     if not within:
