@@ -40,10 +40,13 @@ def learned(scenario: Scenario, executors: int) -> float:
     return found.rate / true
 
 
+@pytest.mark.parametrize("task_overhead_s", [0.02, 0.2])
+@pytest.mark.parametrize("skew", [0.0, 0.8])
 @pytest.mark.parametrize("executors", [1, 3, 4])
-def test_micro_batches_with_costs_of_their_own(executors: int) -> None:
-    scenario = exact(overhead_s=0.3, task_overhead_s=0.02, noise=0.05)
-    own_costs_s = 0.02 * 12 / executors
+def test_micro_batches_with_costs_of_their_own(executors: int, skew: float, task_overhead_s: float) -> None:
+    """With skew, tasks of few records make executors look busier, compared with each other, than long batches do."""
+    scenario = exact(overhead_s=0.3, task_overhead_s=task_overhead_s, skew=skew, noise=0.05)
+    own_costs_s = task_overhead_s * 12 / executors
     assert learned(scenario, executors) == pytest.approx(1.0 - own_costs_s / LONGEST_BATCH_S, abs=0.05)
 
 

@@ -12,7 +12,8 @@ With micro-batches the line at full CPU is not what can be carried. Each batch h
 of every task's, and the more there is to do, the longer batches get and the fewer such costs there are. So there the
 line is drawn through single batches, task time over records (these are exact), and followed to a batch of
 ``longest_batch_s``, in which an executor works for as much of the time as it does while a batch's tasks run: executors
-wait for the last task of a stage, also under full load.
+wait for the last task of a stage, also under full load. The proportion is then that of the records, not of CPU: what
+tasks cost by themselves evens out how busy executors are in short batches, and hardly counts in long ones.
 
 What the paper leaves open, and what is done here:
 
@@ -35,6 +36,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from itertools import compress
 from typing import Any, Self
 
 from headgate.core.evaluation import CoursePoint
@@ -48,6 +50,8 @@ _LEAST_CPU = 0.01
 """An executor that is less busy says nothing about what it could do."""
 LONGEST_BATCH_S = 10.0
 """How long batches may get, unless something else is said."""
+_AS_FAR = 1.05
+"""Executors that could do up to so many times more than those at their limits first differ by chance."""
 _POOR_LINE = 0.2
 """Standard error of a line through batches, as a share of its value, from which on it says nothing: batches of one size
 have no line."""
@@ -153,9 +157,10 @@ class CapacityModel:
         busiest = max((known.cpu for known in self._executors.values()), default=0.0)
         if busiest < _LEAST_CPU:
             return None
-        parts = [part for known in self._executors.values() if (part := self._part(known, busiest)) is not None]
-        if not parts or executors < 1:
+        found = [(known, part) for known in self._executors.values() if (part := self._part(known, busiest))]
+        if not found or executors < 1:
             return None
+        parts = _all_as_far(found)
         # An executor that left a moment ago may still have figures.
         share = executors / len(parts)
         rate = share * sum(part.rate for part in parts)
@@ -175,9 +180,13 @@ class CapacityModel:
         """What one executor adds."""
         if known.cpu < _LEAST_CPU or known.rate <= 0:
             return None
-        reach = known.cpu / max(known.working, known.cpu) if known.working > 0 else known.cpu / busiest
-        line, quick = known.line, known.rate / known.cpu * reach
-        drawn = _in_batches(line, reach, self.longest_batch_s) if known.in_batches else _in_seconds(line, reach)
+        beside = known.working if known.working > 0 else busiest
+        reach, line = known.cpu / max(beside, known.cpu), known.line
+        quick = known.rate / known.cpu * reach
+        if known.in_batches:
+            drawn = _in_batches(line, busiest / max(beside, busiest), self.longest_batch_s)
+        else:
+            drawn = _in_seconds(line, reach)
         if drawn is None:
             return _Part(quick, None, line.count)
         rate, error = drawn
@@ -249,6 +258,26 @@ class _Part:
     rate: float
     error: float | None
     points: int
+
+
+def _all_as_far(found: Sequence[tuple[_Executor, _Part]]) -> list[_Part]:
+    """With micro-batches, as many times of what each does at present as those could that are at their limits first.
+
+    They all get their parts of the records, and a batch has ended when the last of them is done.
+    """
+    further = [
+        part.rate / known.rate if known.in_batches and part.error is not None else math.inf for known, part in found
+    ]
+    limiting = [each <= _AS_FAR * min(further) < math.inf for each in further]
+    theirs = sum(known.rate for known, _ in compress(found, limiting))
+    if not theirs:
+        return [part for _, part in found]
+    factor = sum(part.rate for _, part in compress(found, limiting)) / theirs
+    spread = sum(known.rate for known, _ in found) / theirs
+    return [
+        _Part(known.rate * factor, part.error and part.error * spread * limits, part.points)
+        for (known, part), limits in zip(found, limiting, strict=True)
+    ]
 
 
 def _in_seconds(line: PairMoments, reach: float) -> tuple[float, float | None] | None:

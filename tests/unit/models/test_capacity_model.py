@@ -146,6 +146,19 @@ def test_an_executor_that_waits_for_others_while_a_batch_runs_will_do_so_in_long
     assert estimate.rate == pytest.approx(1000 * (8.0 - 0.2) / 10)
 
 
+def test_with_micro_batches_executors_come_as_far_as_the_one_with_most_records() -> None:
+    """In 10 s it has done 9 800 records, and the other one, who always has half as many, 4 900.
+
+    By their shares of CPU, 0.6 and 0.4, the other one would have done 6 467 in two thirds of the time.
+    """
+    model = CapacityModel()
+    model.learn("a", batches((1.0, 300.0), (1.0, 400.0), (1.0, 500.0)))
+    model.learn("b", batches((1.0, 150.0), (1.0, 200.0), (1.0, 250.0)))
+    estimate = model.present(2)
+    assert estimate is not None
+    assert (estimate.rate, estimate.basis) == (pytest.approx((9_800 + 4_900) / 10), Basis.REGRESSION)
+
+
 def test_batches_of_one_size_have_no_line() -> None:
     model = CapacityModel()
     model.learn("a", [CoursePoint(0.6 + wobble, 400.0, 1.0) for wobble in (-0.01, 0.0, 0.02, -0.02, 0.01)])
