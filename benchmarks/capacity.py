@@ -50,8 +50,8 @@ PARTITIONS = 12
 WARM_BACKLOGS = (2_000, 50_000, 300_000, 300_000)
 WARM_SHARE, WARM_S = 0.7, 90.0
 """A driver gets faster for some minutes: it is given this share of what a backlog was worked off at."""
-LOADS, LOAD_S = (0.4, 0.85), 45.0
-"""Shares of what was measured, one after the other. Of a minute the paper says that it is enough; batches are few."""
+LOADS, LOAD_S = (0.4, 0.85), 60.0
+"""Shares of what was measured, one after the other. The paper says that one minute is enough; batches are few in it."""
 SAME_PACE, TRIES = 0.05, 3
 """A line through two loads is tilted if the machine was faster in one: so much is let pass, or the best is taken."""
 PRECISION = 0.1
