@@ -51,7 +51,7 @@ _LEAST_CPU = 0.01
 LONGEST_BATCH_S = 10.0
 """How long batches may get, unless something else is said."""
 _AS_FAR = 1.05
-"""Executors that could do up to so many times more than those at their limits first differ by chance."""
+"""Executors that could do up to so many times more than those at their limits first are at theirs as well."""
 _POOR_LINE = 0.2
 """Standard error of a line through batches, as a share of its value, from which on it says nothing: batches of one size
 have no line."""
@@ -265,10 +265,14 @@ def _all_as_far(found: Sequence[tuple[_Executor, _Part]]) -> list[_Part]:
 
     They all get their parts of the records, and a batch has ended when the last of them is done.
     """
-    further = [
-        part.rate / known.rate if known.in_batches and part.error is not None else math.inf for known, part in found
-    ]
-    limiting = [each <= _AS_FAR * min(further) < math.inf for each in further]
+    further, at_most = [], []
+    for known, part in found:
+        drawn = known.in_batches and part.error is not None
+        further.append(part.rate / known.rate if drawn else math.inf)
+        at_most.append((part.rate + _SURE * (part.error or 0.0)) / known.rate if drawn else math.inf)
+    # Lines are not exact: whoever may be at the limit counts, or the one that was drawn lowest by chance would.
+    first = max(_AS_FAR * min(further), min(at_most))
+    limiting = [each <= first < math.inf for each in further]
     theirs = sum(known.rate for known, _ in compress(found, limiting))
     if not theirs:
         return [part for _, part in found]

@@ -159,6 +159,25 @@ def test_with_micro_batches_executors_come_as_far_as_the_one_with_most_records()
     assert (estimate.rate, estimate.basis) == (pytest.approx((9_800 + 4_900) / 10), Basis.REGRESSION)
 
 
+def test_a_line_that_chance_has_drawn_low_does_not_hold_the_others_back() -> None:
+    """Both have the same records, so both count: the one whose line may as well be higher does not set the limit."""
+    exact = batches((1.0, 300.0), (1.0, 400.0), (1.0, 500.0))
+    away = (-0.03, 0.0, 0.05, 0.02, 0.0, -0.01)
+    noisy = [point._replace(busy=point.busy + more) for point, more in zip(exact * 2, away, strict=True)]
+    alone, together = [], CapacityModel()
+    for name, points in (("a", exact), ("b", noisy)):
+        model = CapacityModel()
+        for each in (model, together):
+            each.learn(name, points)
+        estimate = model.present(1)
+        assert estimate is not None
+        alone.append(estimate.rate)
+    both = together.present(2)
+    assert both is not None
+    assert max(alone) > 1.05 * min(alone)
+    assert both.rate == pytest.approx(sum(alone))
+
+
 def test_batches_of_one_size_have_no_line() -> None:
     model = CapacityModel()
     model.learn("a", [CoursePoint(0.6 + wobble, 400.0, 1.0) for wobble in (-0.01, 0.0, 0.02, -0.02, 0.01)])
